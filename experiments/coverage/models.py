@@ -102,8 +102,7 @@ def lba(rng: Generator, share: float) -> Subject:
     truth, trials = _drawn(rng, RACE_RANGES), int(800 * share)
     x = rng.choice(timed.COHERENCES, trials)
     evidence = np.stack([-0.5 * truth["x -> 1"] * x, 0.5 * truth["x -> 1"] * x], axis=1)
-    response = {name: np.array(truth[name]) for name in ("B", "s_0", "t_R", "v_0")} | {"lapse": np.array(0.02)}
-    choice, rt = BallisticResponse(2).sample(evidence, response, rng, TimeSettings(DEADLINE))
+    choice, rt = BallisticResponse(2).sample(evidence, {**truth, "lapse": 0.02}, rng, TimeSettings(DEADLINE))
     return Subject(Behaviour((session(choice, stimuli=x[:, None], rt=rt),), stimuli=("x",)), truth)
 
 

@@ -18,7 +18,8 @@ from neurogym.behaviour.models.parameters import rate
 from neurogym.behaviour.simulate import ReversingBandit, TwoStepWorld, World, simulate
 from neurogym.behaviour.table import Behaviour, session
 from ngym_cli.fitting import registry
-from ngym_cli.fitting.validation import CrossValidation, FitData, prepared, validate
+from ngym_cli.fitting.request import FitSettings
+from ngym_cli.fitting.validation import FitData, prepared, validate
 
 Row = dict[str, Any]
 BANDIT = Behaviour((session([0, 1], reward=[1, 0]),))
@@ -92,11 +93,8 @@ def two_step(seed: int, n: int = 40, trials: int = 1000) -> Row:
 def two_step_models(seed: int, n: int = 20, trials: int = 1000) -> Row:
     """Tell model-free, model-based and hybrid (weights .35 to .65) learners apart by BIC."""
     rng = np.random.default_rng([seed, 3])
-    models = {
-        "model-free": TwoStepLearner("model-free", 0.0),
-        "model-based": TwoStepLearner("model-based", 1.0),
-        "hybrid": TwoStepLearner("hybrid"),
-    }
+    learners = TwoStepLearner("model-free", 0.0), TwoStepLearner("model-based", 1.0), TwoStepLearner("hybrid")
+    models = {each.name: each for each in learners}
     row: Row = {}
     for name, model in models.items():
         tables = []
@@ -189,7 +187,7 @@ def tiny_network(seed: int) -> Row:
 
 def speed(seed: int) -> Row:
     """Time five folds and three seeds of a gru of 2 units on 10,000 trials of a subject."""
-    data = prepared(FitData(_learners(seed, 20, 500)[0], CrossValidation(5, "each", seed)))
+    data = prepared(FitData(_learners(seed, 20, 500)[0], FitSettings.model_validate({"table": "", "seed": seed})))
     model = registry.build(["gru"], (2,), 3)["gru:units=2"]
     began, wall = time.process_time(), time.perf_counter()
     validate(model, data)

@@ -34,7 +34,8 @@ from neurogym.behaviour.simulate import (
 from neurogym.behaviour.table import Behaviour, session
 from ngym_cli.fitting import posterior, registry
 from ngym_cli.fitting.group import Covariates, fit_groups
-from ngym_cli.fitting.validation import CrossValidation, FitData, prepared, validate
+from ngym_cli.fitting.request import FitSettings
+from ngym_cli.fitting.validation import FitData, prepared, validate
 
 Row = dict[str, Any]
 COHERENCES = (-0.512, -0.256, -0.128, -0.064, -0.032, 0.032, 0.064, 0.128, 0.256, 0.512)
@@ -57,8 +58,7 @@ def recovered(fits: list[Fitted], truths: list[dict[str, float]]) -> Row:
 def dots(rng: np.random.Generator, trials: int, values: Mapping[str, float], name: str = "1") -> Behaviour:
     """Return a subject who decides on the direction of dots by a diffusion."""
     x = rng.choice(COHERENCES, trials)
-    response = {key: np.array(values[key]) for key in ("A", "t_R", "z", "lapse")}
-    choice, rt = diffusion_response().sample((values["k"] * (x - values["x0"]))[:, None], response, rng)
+    choice, rt = diffusion_response().sample((values["k"] * (x - values["x0"]))[:, None], values, rng)
     return _judgements(choice, x[:, None], rt, name)
 
 
@@ -177,7 +177,8 @@ def learner(seed: int, n: int = 50) -> Row:
 def network(seed: int, sessions: int = 40, trials: int = 250) -> Row:
     """Fit a small network with times to a learner, and compare with the model that simulated."""
     rng = np.random.default_rng([seed, 15])
-    data = prepared(FitData(timed_learner(_learner(rng), rng, sessions, trials), CrossValidation(5, "each", seed)))
+    settings = FitSettings.model_validate({"table": "", "seed": seed})
+    data = prepared(FitData(timed_learner(_learner(rng), rng, sessions, trials), settings))
     scores = {}
     for label in ("q-learning:times=ddm", "gru:units=8:times=ddm"):
         (model,) = registry.build([label], (2,), 3).values()

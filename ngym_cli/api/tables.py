@@ -14,6 +14,7 @@ import numpy as np
 from neurogym.behaviour.models.base import Policy, predict
 from neurogym.behaviour.reading import TableSource
 from neurogym.behaviour.table import Behaviour
+from neurogym.messages.plain_data import plain
 from ngym_cli import runs
 from ngym_cli.api import settings
 from ngym_cli.api.keywords import request_of, takes
@@ -22,14 +23,7 @@ from ngym_cli.api.training import simulate
 from ngym_cli.files.reading import read_parquet
 from ngym_cli.fitting import folder as fit_folder
 from ngym_cli.fitting import validation
-from ngym_cli.fitting.description import (
-    Description,
-    ReportsDescription,
-    columns_of,
-    describe_table,
-    description_of,
-    save_columns,
-)
+from ngym_cli.fitting.description import Description, ReportsDescription, description_of
 from ngym_cli.fitting.request import DataRequest, FitRequest
 from ngym_cli.fitting.settings import read_like
 from ngym_cli.fitting.stored_tables import paths_of, stored_table
@@ -67,13 +61,8 @@ def data(table: TableSource, **request: Unpack[DataOptions]) -> Description | Re
         4
     """
     paths = paths_of(table)
-    if paths:
-        return description_of(request_of(DataRequest, {**request, "table": paths}))
-    read = request_of(DataRequest, {**request, "table": [Path("table")]})
-    description = describe_table(table, read.roles, columns_of(read), read.by, "table", **read.reading())
-    if read.save_columns is not None:
-        save_columns(description, read.save_columns, read.overwrite)
-    return description
+    named = request_of(DataRequest, {**request, "table": paths or [Path("table")]})
+    return description_of(named, None if paths else table)
 
 
 class Fit(Mapping[str, Any]):
@@ -174,13 +163,11 @@ class Fit(Mapping[str, Any]):
 
     def score(self, table: TableSource) -> settings.DataTable:
         """Return the scores of all models on trials of a table, as in ``scores``; see `predict`."""
-        from ngym_cli.fitting.fitted import plain_estimates
-
         behaviour, rows = read_like(self.record, paths_of(table) or table), dict[str, np.ndarray]()
         for label in self.models:
             policies = self._policies(behaviour, label)
             rows[label] = np.concatenate([predict(policies[each.subject], [each])[0] for each in behaviour.sessions])
-        return _score_rows(plain_estimates(validation.scores(rows, behaviour.sessions)))
+        return _score_rows(plain(validation.scores(rows, behaviour.sessions)))
 
     def _policies(self, behaviour: Behaviour, label: str) -> dict[str, Policy]:
         """Return the fitted behaviour of each subject of a table."""

@@ -134,7 +134,7 @@ def _stored(
     who = subject or subjects[0]
     check_known("subject of the fit", who, subjects)
     trust.require_names([label], about.get("code"), trusted, str(fit.path))
-    built = registry.rebuild(label, about["settings"]["seeds"], fitted.common_of(about["settings"]))
+    built = registry.rebuild(label, about["settings"])
     stored = fit.load(label)
     table = Behaviour((), tuple(about["table"]["choices"]), tuple(about["table"]["stimuli"]))
     policy = None if stored is None else fitted.stored_policy(built, stored[1], subjects.index(who), table)

@@ -16,22 +16,16 @@ from neurogym.analysis.psychometric import psychometric_function
 from neurogym.analysis.results import Curve, Estimate
 from neurogym.behaviour.describe import SubjectDescription
 from neurogym.behaviour.metacognition import ConfidenceNumbers
-from neurogym.behaviour.psychometrics import ConditionNumbers
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.errors import option
 from ngym_cli.figures.files import FigureFiles, save_figure
 from ngym_cli.figures.style import COLOURS, guide, interval_bars, interval_points, new_figure, styled
 from ngym_cli.files.outputs import may_write
 
-#: Value of curves that says nothing.
-GUIDES = {"psychometric": 0.5, "kernel": 0.0}
+#: Label of a curve, the curve, and the numbers of the function that is fitted to it, if there are any.
+LabelledCurve = tuple[str, Curve, Any]
 #: Most subjects with a curve, and most predictors with a line.
 SUBJECTS, PREDICTORS = 7, 14
-
-
-def draw(table: Behaviour, statistics: Sequence[SubjectDescription], folder: Path, files: FigureFiles) -> list[str]:
-    """Draw all figures that a table allows and return the paths of the figures."""
-    return write_figures(figures_of(table, statistics), folder, files)
 
 
 def write_figures(figures: Mapping[str, Figure], folder: Path, files: FigureFiles) -> list[str]:
@@ -70,64 +64,64 @@ def data_figures(table: Behaviour, statistics: Sequence[SubjectDescription]) -> 
     """Return all figures of tables by name, those that a table does not allow among them."""
     first, two, second = statistics[0], len(table.choices) == 2, table.choices[1] if len(table.choices) > 1 else ""
     choices = {"ylabel": f"P({second})", "ylim": (-0.02, 1.02)}
-    times = {"xlabel": "size of evidence: {}", "ylabel": "reaction time (s)", "ylim": (0, None)}
+    times: dict[str, Any] = {"xlabel": "size of evidence: {}", "ylabel": "reaction time (s)", "ylim": (0, None)}
     no_stimulus = "no stimuli" if not table.stimuli else "it needs two choices" if not two else "too few trials"
     no_times = no_stimulus if np.isfinite(table.join("rt")).any() else "no reaction times"
     no_learning = "a single session" if len(table.sessions) < 2 else "correctness is unknown"
     crowded = "more lines than can be told apart" if first.history else "too few trials"
 
-    def curves(kind: str, missing: str, **labels: Any) -> DataFigure:
-        drawn = [each for each in statistics if getattr(each, kind) is not None]
-        return DataFigure(drawn, partial(_curves, drawn, kind, **labels), missing)
+    def curves(kind: str, missing: str, level: float | None = None, xlabel: str = "", **labels: Any) -> DataFigure:
+        drawn, rows = [each for each in statistics if getattr(each, kind) is not None], list[LabelledCurve]()
+        for each in drawn[:SUBJECTS]:
+            curve = getattr(each, kind)
+            trials = each.trials - each.misses if kind in ("psychometric", "kernel") else curve.n.sum()
+            rows.append((f"{each.subject}, {trials:,} trials", curve, each if kind == "psychometric" else None))
+        named = xlabel.format(drawn[0].evidence) if drawn else ""
+        return DataFigure(rows, partial(_curves, rows, level, xlabel=named, **labels), missing)
 
     def of_first(content: object, draw: Callable[..., Figure], missing: str, **labels: Any) -> DataFigure:
         return DataFigure(content, partial(draw, first, content, **labels), missing)
 
-    conditions = [row for row in first.conditions if row.numbers.psychometric is not None]
+    conditions: list[LabelledCurve] = [
+        (f"{row.condition} {row.value}, {row.numbers.trials:,} trials", row.numbers.psychometric, row.numbers)
+        for row in first.conditions
+        if row.numbers.psychometric is not None
+    ]
+    by_condition = partial(_curves, conditions, 0.5, xlabel=f"evidence: {first.evidence}", title=first.subject)
     shares = first.choices if first.psychometric is None else {}
+    of_choices = {"xlabel": "choice", "ylabel": "share of choices", "ylim": (0, None), "level": 1 / max(len(shares), 1)}
     no_stay = "beside stimuli, history weights say it" if table.stimuli else "no outcomes"
     pulses = {"xlabel": "time of a pulse (ms)", "ylabel": "weight of a pulse (logit)"}
     return {
-        "psychometric": curves("psychometric", no_stimulus, xlabel="evidence: {}", **choices),
-        "conditions": of_first(conditions, _conditions, f"{option('--by COLUMN')} names the condition", **choices),
+        "psychometric": curves("psychometric", no_stimulus, 0.5, xlabel="evidence: {}", **choices),
+        "conditions": DataFigure(
+            conditions, partial(by_condition, **choices), f"{option('--by COLUMN')} names the condition"
+        ),
         "chronometric": curves("chronometric", no_times, **times),
         "history": of_first(_lines_of_history(first), _history, crowded),
-        "stay": of_first(_stays(first), _stay, no_stay),
-        "choices": of_first(shares, _choices, "the psychometric curve shows them"),
+        "stay": of_first(_stays(first), _bars, no_stay, ylabel="P(same choice as before)", ylim=(0, 1)),
+        "choices": of_first(shares, _bars, "the psychometric curve shows them", **of_choices),
         "learning": curves("learning", no_learning, xlabel="session", ylabel="accuracy"),
         "confidence": of_first(first.confidence, _confidence, "no confidence judgements"),
-        "kernel": curves("kernel", "no times of pulses", **pulses),
+        "kernel": curves("kernel", "no times of pulses", 0.0, **pulses),
     }
 
 
-def figures_of(table: Behaviour, statistics: Sequence[SubjectDescription]) -> dict[str, Figure]:
-    """Return all figures that a table allows, by name."""
-    return {name: each.drawn() for name, each in data_figures(table, statistics).items() if each.content}
-
-
-def not_drawn(table: Behaviour, statistics: Sequence[SubjectDescription]) -> dict[str, str]:
-    """Return why each figure that a table does not allow is not drawn, by name."""
-    return {name: each.missing for name, each in data_figures(table, statistics).items() if not each.content}
-
-
-def _curves(drawn: Sequence[SubjectDescription], kind: str, **labels: Any) -> Figure:
-    """Return a curve of each subject.
+def _curves(rows: Sequence[LabelledCurve], level: float | None, **labels: Any) -> Figure:
+    """Return labelled curves.
 
     Args:
-        drawn: descriptions of the subjects.
-        kind: psychometric, chronometric, learning or kernel.
-        **labels: of the axes; ``{}`` stands for the evidence.
+        rows: the curves.
+        level: value of curves that says nothing; None for none.
+        **labels: of the axes.
     """
     figure, axes = new_figure()
-    for each, colour in zip(drawn[:SUBJECTS], COLOURS, strict=False):
-        curve = getattr(each, kind)
-        trials = each.trials - each.misses if kind in ("psychometric", "kernel") else curve.n.sum()
-        label = f"{each.subject}, {trials:,} trials"
-        fitted = kind == "psychometric" and _fitted(axes, curve, each, colour)
+    for (label, curve, numbers), colour in zip(rows, COLOURS, strict=False):
+        fitted = numbers is not None and _fitted(axes, curve, numbers, colour)
         interval_points(axes, curve, fmt="o" if fitted else _points(curve), color=colour, label=label)
-    if kind in GUIDES:
-        guide(axes, y=GUIDES[kind])
-    axes.set(**{**labels, "xlabel": labels["xlabel"].format(drawn[0].evidence)})
+    if level is not None:
+        guide(axes, y=level)
+    axes.set(**labels)
     axes.legend()
     return figure
 
@@ -147,21 +141,6 @@ def _fitted(axes: Axes, curve: Curve, numbers: Any, colour: str) -> bool:
     return True
 
 
-def _conditions(each: SubjectDescription, drawn: Sequence[ConditionNumbers], **labels: Any) -> Figure:
-    """Return a psychometric function for each value of a condition."""
-    figure, axes = new_figure()
-    for row, colour in zip(drawn, COLOURS, strict=False):
-        curve = row.numbers.psychometric
-        assert curve is not None
-        fitted = _fitted(axes, curve, row.numbers, colour)
-        label = f"{row.condition} {row.value}, {row.numbers.trials:,} trials"
-        interval_points(axes, curve, fmt="o" if fitted else _points(curve), color=colour, label=label)
-    guide(axes, y=0.5)
-    axes.set(xlabel=f"evidence: {each.evidence}", title=each.subject, **labels)
-    axes.legend()
-    return figure
-
-
 def _stays(each: SubjectDescription) -> dict[str, Estimate]:
     """Return stay probabilities after wins and losses, or of a two-step task."""
     if each.two_step is not None and each.two_step.stay:
@@ -170,20 +149,14 @@ def _stays(each: SubjectDescription) -> dict[str, Estimate]:
     return {name: value for name, value in pairs.items() if value is not None}
 
 
-def _stay(each: SubjectDescription, numbers: Mapping[str, Estimate]) -> Figure:
+def _bars(
+    each: SubjectDescription, numbers: Mapping[str, Estimate], level: float | None = None, **labels: Any
+) -> Figure:
     figure, axes = new_figure()
     interval_bars(axes, list(numbers), list(numbers.values()), capsize=3)
-    title = f"{each.subject}, {each.trials - each.misses:,} trials"
-    axes.set(ylabel="P(same choice as before)", ylim=(0, 1), title=title)
-    return figure
-
-
-def _choices(each: SubjectDescription, shares: Mapping[str, Estimate]) -> Figure:
-    figure, axes = new_figure()
-    interval_bars(axes, list(shares), list(shares.values()), capsize=3)
-    guide(axes, y=1 / len(shares))
-    title = f"{each.subject}, {each.trials - each.misses:,} trials"
-    axes.set(xlabel="choice", ylabel="share of choices", ylim=(0, None), title=title)
+    if level is not None:
+        guide(axes, y=level)
+    axes.set(title=f"{each.subject}, {each.trials - each.misses:,} trials", **labels)
     return figure
 
 

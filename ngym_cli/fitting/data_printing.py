@@ -179,10 +179,7 @@ def _levels(each: SubjectDescription, table: Behaviour) -> tuple[list[str], list
         f"P({table.choices[1]})",
         "95 % interval",
     ]
-    rows = [
-        [f"{x:.4g}", *estimate_cells(Estimate(value, low, high, 0.0), ".3f")]
-        for x, value, low, high in zip(curve.x, curve.value, curve.low, curve.high, strict=True)
-    ]
+    rows = _points(curve)
     for name, words in (("accuracy_by_level", "accuracy"), ("chronometric", "time (s)")):
         by_size: Curve | None = getattr(each, name)
         if by_size is not None and np.isin(np.round(np.abs(curve.x), 9), np.round(by_size.x, 9)).all():
@@ -193,6 +190,14 @@ def _levels(each: SubjectDescription, table: Behaviour) -> tuple[list[str], list
     for row, n in zip(rows, curve.n, strict=True):
         row.append(f"{n:,}")
     return [*header, "trials"], rows
+
+
+def _points(curve: Curve) -> list[list[str]]:
+    """Return the cells of each point of a curve: position, value and interval."""
+    return [
+        [f"{x:.4g}", *estimate_cells(Estimate(value, low, high, 0.0), ".3f")]
+        for x, value, low, high in zip(curve.x, curve.value, curve.low, curve.high, strict=True)
+    ]
 
 
 def _conditions(each: SubjectDescription) -> tuple[list[str], list[list[str]]]:
@@ -276,10 +281,7 @@ def _nested(prefix: str, values: dict[str, Any]) -> Iterator[tuple[str, Estimate
 
 def _show_curve(name: str, axis: str, curve: Curve) -> None:
     """Print the points of a curve."""
-    rows = [
-        [f"{x:.4g}", *estimate_cells(Estimate(value, low, high, 0.0), ".3f"), f"{n:,}"]
-        for x, value, low, high, n in zip(curve.x, curve.value, curve.low, curve.high, curve.n, strict=True)
-    ]
+    rows = [[*cells, f"{n:,}"] for cells, n in zip(_points(curve), curve.n, strict=True)]
     print_columns(rows[:POINTS], header=[axis, name.replace("_", " "), "95 % interval", "trials"], indent=2)
     if len(rows) > POINTS:
         console().print(f"  and {len(rows) - POINTS:,} more points in --json")

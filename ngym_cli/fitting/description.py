@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -20,17 +20,16 @@ from ngym_cli.errors import UserError, check_known, message_of, option
 from ngym_cli.files.outputs import may_write
 from ngym_cli.files.writing import write_text
 from ngym_cli.fitting import data_printing, data_sets
-from ngym_cli.fitting.data_sets import DataSet
 from ngym_cli.fitting.request import DataRequest
 from ngym_cli.fitting.settings import read_table
 from ngym_cli.terminal import console, estimate_cells, print_columns
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
     from matplotlib.figure import Figure
 
     from ngym_cli.figures.files import FigureFiles
+    from ngym_cli.fitting.data_figures import DataFigure
 
 #: Numbers of reports, in the order of their columns.
 NUMBERS = ("bias", "spread", "guess_rate", "precision")
@@ -57,34 +56,20 @@ class Description:
         return self.behaviour.reading or Reading()
 
     @property
-    def table(self) -> pd.DataFrame | pa.Table:
-        """The same as `rows`, as a pandas.DataFrame, or as a pyarrow.Table where pandas is not installed."""
-        import pyarrow as pa
+    def table(self) -> pd.DataFrame:
+        """The same as `rows`, as a pandas.DataFrame."""
+        import pandas as pd
 
-        table = pa.Table.from_pylist(self.rows)
-        try:
-            import pandas  # noqa: F401
-        except ModuleNotFoundError:
-            return table
-        return table.to_pandas()
+        return pd.DataFrame(self.rows)
 
     @property
     def rows(self) -> list[dict[str, object]]:
         """A row for each subject: number of sessions, trials and misses, and each number with its interval."""
-        table = []
-        for each in self.subjects:
-            row: dict[str, object] = {
-                "subject": each.subject,
-                "sessions": each.sessions,
-                "trials": each.trials,
-                "misses": each.misses,
-            }
-            for name in SUMMARY_COLUMNS:
-                value = getattr(each, name)
-                if value is not None:
-                    row |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
-            table.append(row)
-        return table
+        counts = ("subject", "sessions", "trials", "misses")
+        return [
+            {name: getattr(each, name) for name in counts} | _with_intervals(each, SUMMARY_COLUMNS)
+            for each in self.subjects
+        ]
 
     def to_dict(self) -> dict[str, object]:
         """Return everything as plain values, as ``ngym data --json`` prints it."""
@@ -113,7 +98,8 @@ class Description:
         """
         from ngym_cli.fitting import data_figures
 
-        return data_figures.draw(self.behaviour, self.subjects, folder, files)
+        drawn = {name: each.drawn() for name, each in self._figures.items() if each.content}
+        return data_figures.write_figures(drawn, folder, files)
 
     def show(self, figures: Sequence[str], request: DataRequest) -> None:
         """Print the statistics of all subjects, and how the table was read."""
@@ -121,11 +107,15 @@ class Description:
         data_printing.show_table(self.behaviour, self.subjects, figures, request, not_drawn)
 
     @property
-    def not_drawn(self) -> dict[str, str]:
-        """Why each figure that the table does not allow is not drawn, by name."""
+    def _figures(self) -> dict[str, DataFigure]:
         from ngym_cli.fitting import data_figures
 
-        return data_figures.not_drawn(self.behaviour, self.subjects)
+        return data_figures.data_figures(self.behaviour, self.subjects)
+
+    @property
+    def not_drawn(self) -> dict[str, str]:
+        """Why each figure that the table does not allow is not drawn, by name."""
+        return {name: each.missing for name, each in self._figures.items() if not each.content}
 
     def plot(self, figure: str | None = None) -> Figure:
         """Return a figure of the table.
@@ -137,9 +127,7 @@ class Description:
         Raises:
             UserError: if the figure does not exist, or the table does not allow it.
         """
-        from ngym_cli.fitting import data_figures
-
-        figures = data_figures.data_figures(self.behaviour, self.subjects)
+        figures = self._figures
         allowed = [name for name, each in figures.items() if each.content]
         if figure is not None:
             check_known("figure of a table", figure, figures)
@@ -160,7 +148,10 @@ class Description:
         Raises:
             UserError: if the file exists, unless ``overwrite``.
         """
-        save_columns(self, Path(path), overwrite)
+        import tomli_w
+
+        may_write(Path(path), True, overwrite)
+        write_text(Path(path), tomli_w.dumps(dict(self.reading.column_map)))
 
     def __repr__(self) -> str:
         """Return the number of trials and the roles in one line."""
@@ -208,14 +199,10 @@ class ReportsDescription:
     @property
     def rows(self) -> list[dict[str, object]]:
         """A row for each subject and set size, with each number and its interval."""
-        table = []
-        for (subject, size), each in self.reports.groups.items():
-            row: dict[str, object] = {"subject": subject, "size": size, "trials": len(each.errors)}
-            for name in NUMBERS:
-                if (value := getattr(each, name)) is not None:
-                    row |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
-            table.append(row)
-        return table
+        return [
+            {"subject": subject, "size": size, "trials": len(each.errors)} | _with_intervals(each, NUMBERS)
+            for (subject, size), each in self.reports.groups.items()
+        ]
 
     def to_dict(self) -> dict[str, object]:
         """Return everything as plain values, as ``ngym data --json`` prints it."""
@@ -273,98 +260,64 @@ class ReportsDescription:
         print_columns(rows, header=[of_what, "trials", *(name.replace("_", " ") for name in known)], indent=2)
 
 
-def describe_table(
-    source: TableSource,
-    roles: Mapping[str, Any],
-    columns: Mapping[str, Any] | None = None,
-    by: str | None = None,
-    name: str = "table",
-    **options: Any,
-) -> Description | ReportsDescription:
-    """Return the description of a table of choices, or of continuous reports.
+def _with_intervals(numbers: object, names: Iterable[str]) -> dict[str, object]:
+    """Return the numbers that are known, each with the ends of its interval."""
+    row: dict[str, object] = {}
+    for name in names:
+        if (value := getattr(numbers, name)) is not None:
+            row |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
+    return row
+
+
+def description_of(request: DataRequest, table: TableSource | None = None) -> Description | ReportsDescription:
+    """Return the description of a table of choices, or of continuous reports, and write the column file.
 
     Args:
-        source: see `neurogym.behaviour.reading.read`.
-        roles: as for `ngym_cli.fitting.settings.read_table`.
-        columns: content of a column file.
-        by: column to split psychometric functions by.
-        name: of the table.
-        **options: further arguments of `ngym_cli.fitting.settings.read_table`.
+        request: what is described, and how it is read.
+        table: in memory; None for the table that the request names.
 
     Raises:
-        UserError: if the table is unfit, or ``by`` cannot split it.
+        UserError: if the table is unfit, ``by`` cannot split it, or a file of columns exists or cannot be.
     """
-    try:
-        behaviour = read_table(source, roles, columns, keep=() if by is None else (by,), **options)
-    except UserError as error:
-        if isinstance(error.__cause__, NoChoiceError) and (found := _reports_of(error.__cause__, by)) is not None:
-            return ReportsDescription(name, found)
-        raise
-    try:
-        return Description(name, behaviour, describe(behaviour, by))
-    except ValueError as error:
-        raise UserError(message_of(error)) from None
-
-
-def _reports_of(found: NoChoiceError, by: str | None) -> ReportTable | None:
-    """Return the continuous reports of a table without choices, or None if it has none."""
-    try:
-        return reports_of(found.table, by)
-    except ValueError as error:
-        raise UserError(message_of(error)) from None
-
-
-def description_of(request: DataRequest) -> Description | ReportsDescription:
-    """Return the description that a request asks for, and write the column file.
-
-    Raises:
-        UserError: if the table is unfit, or a file of columns exists, unless it is to be replaced.
-    """
-    source: Path | Sequence[Path] = request.table[0] if len(request.table) == 1 else request.table
-    name, columns = request.table[0].stem or request.table[0].resolve().name, columns_of(request)
-    public = data_set_of(request)
+    several = table is not None or len(request.table) > 1
+    columns: Mapping[str, Any] | None = None if request.columns is None else read_toml(request.columns)
+    name, public = request.table[0].stem or request.table[0].resolve().name, None
+    source: TableSource = request.table if table is None else table
+    if not several:
+        source, public = request.table[0], data_sets.named_by(request.table[0])
+    if public is None and request.download:
+        raise UserError(f"{option('--download')} fetches a public data set; 'ngym list data' names them")
     if request.save_columns is not None:
         may_write(request.save_columns, True, request.overwrite)
     if public is not None:
         name, source = public.name, public.find(request.data_dir, request.download)
         columns = columns or public.columns
-    description = describe_table(source, request.roles, columns, request.by, name, **request.reading())
+    description = _description(name, source, columns, request)
     if request.save_columns is not None:
-        save_columns(description, request.save_columns, request.overwrite)
+        if isinstance(description, ReportsDescription):
+            raise UserError(f"{option('--save-columns')}: a table of continuous reports has no column file")
+        description.save_columns(request.save_columns, request.overwrite)
     return description
 
 
-def save_columns(description: Description | ReportsDescription, path: Path, overwrite: bool) -> None:
-    """Write a column file that reads the described table in the same way without a guess.
-
-    Raises:
-        UserError: if the file exists, unless ``overwrite``, or the table is one of continuous reports.
-    """
-    if isinstance(description, ReportsDescription):
-        raise UserError(f"{option('--save-columns')}: a table of continuous reports has no column file")
-    may_write(path, True, overwrite)
-    write_columns(description.reading, path)
-
-
-def data_set_of(request: DataRequest) -> DataSet | None:
-    """Return the public data set that a request names, or None if it names files.
-
-    Raises:
-        UserError: if it names neither.
-    """
-    public = data_sets.named_by(request.table[0]) if len(request.table) == 1 else None
-    if public is None and request.download:
-        raise UserError(f"{option('--download')} fetches a public data set; 'ngym list data' names them")
-    return public
+def _description(
+    name: str, source: TableSource, columns: Mapping[str, Any] | None, request: DataRequest
+) -> Description | ReportsDescription:
+    keep = () if request.by is None else (request.by,)
+    try:
+        behaviour = read_table(source, request.roles, columns, keep=keep, **request.reading())
+        return Description(name, behaviour, describe(behaviour, request.by))
+    except UserError as error:
+        if isinstance(error.__cause__, NoChoiceError) and (found := _reports(error.__cause__, request.by)) is not None:
+            return ReportsDescription(name, found)
+        raise
+    except ValueError as error:
+        raise UserError(message_of(error)) from None
 
 
-def columns_of(request: DataRequest) -> Mapping[str, Any] | None:
-    """Return the content of the column file of a request."""
-    return None if request.columns is None else read_toml(request.columns)
-
-
-def write_columns(reading: Reading, path: Path) -> None:
-    """Write a column file that reads a table in the same way without a guess."""
-    import tomli_w
-
-    write_text(path, tomli_w.dumps(dict(reading.column_map)))
+def _reports(found: NoChoiceError, by: str | None) -> ReportTable | None:
+    """Return the continuous reports of a table without choices, or None if it has none."""
+    try:
+        return reports_of(found.table, by)
+    except ValueError as error:
+        raise UserError(message_of(error)) from None

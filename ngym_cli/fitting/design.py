@@ -18,6 +18,7 @@ from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError, log_densities, log_likelihoods, predict
 from neurogym.behaviour.table import Behaviour, Session
+from neurogym.messages.plain_data import plain
 from ngym_cli.fitting.folder import DesignRecord, DesignRow
 
 #: Draws of the posterior of each model, and most levels of the stimuli that count as conditions.
@@ -153,9 +154,7 @@ def _row(
         "condition": condition,
         "true": true,
         "rival": rival,
-        "log_bayes_factor": [
-            {"value": each.value, "low": each.low, "high": each.high, "se": each.se} for each in estimates
-        ],
+        "log_bayes_factor": plain(estimates),
         "correct": [float((x > 0).mean()) for x in factors],
         "trials_needed": STRONG / per_trial if per_trial > 0 else None,
     }

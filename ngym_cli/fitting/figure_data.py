@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from matplotlib.axes import Axes
 
 from ngym_cli.errors import option
-from ngym_cli.figures.style import FigureUnavailableError
+from ngym_cli.figures.style import COLOURS, FigureUnavailableError
 from ngym_cli.files import arrow, reading
 from ngym_cli.fitting.folder import TRIALS, FitFolder, best_first
 
@@ -13,6 +16,12 @@ from ngym_cli.fitting.folder import TRIALS, FitFolder, best_first
 def named(subject: str) -> str:
     """Return a subject in words; tables without a column of subjects have one with the name "subject"."""
     return "the subject" if subject == "subject" else f"subject {subject}"
+
+
+def draw_curve(axes: Axes, number: int, x: Any, y: Any, half: Any, label: str | None, line: str = "-") -> None:
+    """Draw a curve of the subject (number 0) or of a model, with intervals."""
+    colour, marker = (COLOURS[number - 1], ".") if number else ("black", "o")
+    axes.errorbar(x, y, half, fmt=f"{marker}{line}", color=colour, label=label, linewidth=1)
 
 
 class FitPlotData:

@@ -18,16 +18,11 @@ from ngym_cli.figures.emptiness import refuse_empty
 from ngym_cli.figures.files import FigureFiles, FigureRow, draw_each
 from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, footnote, interval_points, new_figure, styled
 from ngym_cli.fitting.design import STRONG, hardest
-from ngym_cli.fitting.figure_data import FitPlotData
+from ngym_cli.fitting.figure_data import FitPlotData, draw_curve
 from ngym_cli.fitting.folder import FitFolder, ranked, score_tables
 from ngym_cli.fitting.played import bottlenecks, simulated, stimulus_weights
-from ngym_cli.fitting.time_figures import (
-    conditional_accuracy,
-    defective_densities,
-    delta,
-    quantile_probability,
-    trace,
-)
+from ngym_cli.fitting.time_figures import accuracy, delta, quantiles, times, trace
+from ngym_cli.runs.records import EstimateRecord
 
 #: Trials of the weights and of the states that are drawn, and previous trials of the kernel.
 SHOWN, SHOWN_STATES, HISTORY = 3000, 400, 8
@@ -45,10 +40,8 @@ def likelihood(fit: FitPlotData) -> Figure:
     names = [name for name in reversed(ranked(scores)) if name != "chance"]
     figure, axes = new_figure(width=5.2, height=0.9 + 0.28 * len(names))
     for k, (title, scores_of_table) in enumerate(tables.items()):
-        points = [scores_of_table[name]["log_likelihood"] for name in names]
-        value, low, high = np.array([(p["value"], p["low"], p["high"]) for p in points], float).T
+        value, spread = _with_spread([scores_of_table[name]["log_likelihood"] for name in names])
         label = f"{title}, {scores_of_table[names[0]]['trials']:,} trials"
-        spread = np.nan_to_num([value - low, high - value])
         axes.errorbar(value, np.arange(len(names)) - 0.25 * k, xerr=spread, fmt="o", color=COLOURS[k], label=label)
     axes.axvline(scores["chance"]["log_likelihood"]["value"], color=GREY, linestyle=":", label="chance")
     axes.axvline(scores[names[-1]]["log_likelihood"]["value"], color=GREY, linestyle="--", label="best")
@@ -56,6 +49,12 @@ def likelihood(fit: FitPlotData) -> Figure:
     axes.set(xlabel="log-likelihood per trial (nats), 95 % interval", title=fit.everyone)
     figure.legend(loc="outside lower right", ncols=2)
     return figure
+
+
+def _with_spread(records: Sequence[EstimateRecord]) -> tuple[np.ndarray, np.ndarray]:
+    """Return values, and how far the ends of their intervals are below and above."""
+    value, low, high = np.array([[each.get(name) for name in ("value", "low", "high")] for each in records], float).T
+    return value, np.nan_to_num([value - low, high - value])
 
 
 def weights(fit: FitPlotData) -> Figure:
@@ -182,10 +181,7 @@ def history(fit: FitPlotData) -> Figure:
         se = 1.96 * np.sqrt(np.diag(np.linalg.inv(information)))
         lag = np.arange(1, HISTORY + 1) + 0.08 * (k - 2)
         for axis, columns in zip(axes, (slice(1, 1 + HISTORY), slice(1 + HISTORY, 1 + 2 * HISTORY)), strict=True):
-            colour = "black" if k == 0 else COLOURS[k - 1]
-            axis.errorbar(
-                lag, w[1][columns], se[columns], fmt="o-" if k == 0 else ".-", color=colour, label=label, linewidth=1
-            )
+            draw_curve(axis, k, lag, w[1][columns], se[columns], label)
     for axis, words in zip(axes, ("choice", "choice x outcome"), strict=True):
         axis.axhline(0, color=GREY, linewidth=1, zorder=0)
         axis.set(xlabel="trials back", ylabel=f"weight of {words} (logit)")
@@ -204,11 +200,7 @@ def design(fit: FitPlotData) -> Figure:
     figure, axes = new_figure(1, len(tasks), width=4.6, squeeze=False, sharey=True)
     for axis, task in zip(axes[0], tasks, strict=True):
         for k, row in enumerate(each for each in rows if each["task"] == task):
-            factors = row["log_bayes_factor"]
-            value, low, high = np.array(
-                [[each[name] for name in ("value", "low", "high")] for each in factors], float
-            ).T
-            spread = np.nan_to_num([value - low, high - value])
+            value, spread = _with_spread(row["log_bayes_factor"])
             label = f"{row['condition']}: {row['true']} / {row['rival']}"
             colour = "black" if row["condition"] == "all trials" else COLOURS[k % len(COLOURS)]
             axis.errorbar(record["trials"], value, spread, fmt="o-", markersize=3, color=colour, label=label)
@@ -253,21 +245,11 @@ def _lagged(fit: FitPlotData) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.column_stack([*columns, fit.stimuli()[keep]]), choice[keep], keep
 
 
+OF_CHOICES = (likelihood, weights, states, phase, psychometric, history, simulated, bottlenecks)
+OF_TIMES = (quantiles, accuracy, times, delta, trace)
+#: All figures by name, which is that of the function.
 FIT_FIGURES: dict[str, Callable[[FitPlotData], Figure]] = {
-    "likelihood": likelihood,
-    "weights": weights,
-    "states": states,
-    "phase": phase,
-    "psychometric": psychometric,
-    "history": history,
-    "simulated": simulated,
-    "bottlenecks": bottlenecks,
-    "quantiles": quantile_probability,
-    "accuracy": conditional_accuracy,
-    "times": defective_densities,
-    "delta": delta,
-    "trace": trace,
-    "design": design,
+    each.__name__: each for each in (*OF_CHOICES, *OF_TIMES, design)
 }
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from neurogym.analysis.results import Estimate
 from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError, adopted, each_subject, trial_of
 from neurogym.behaviour.models.marks import NOT_CONVERGED
 from neurogym.behaviour.simulate import simulate, world_like
@@ -28,11 +27,10 @@ from ngym_cli.fitting.folder import (
     FitFolder,
     ModelRecord,
     PriorRecord,
-    TimeScoreRecord,
 )
-from ngym_cli.fitting.request import FitSettings, fixed_values, formulas, priors_of
+from ngym_cli.fitting.request import FitSettings
 from ngym_cli.fitting.settings import read_data
-from ngym_cli.fitting.validation import FitData, FitResult, ModelScore
+from ngym_cli.fitting.validation import FitData, FitResult
 
 #: Details of a fit that figures draw; most sessions of a simulation, fewest and most trials of each.
 DRAWN = (
@@ -49,11 +47,6 @@ DRAWN = (
 PLAYED = (20, 50, 300)
 #: Arrays with a row for each trial, and trials that are simulated for figures.
 OF_TRIALS, SIMULATED = ("held_out", "tested", "densities", "predictive_choice", "predictive_rt"), 20_000
-
-
-def plain_estimates(values: Mapping[str, Estimate | ModelScore]) -> dict[str, Any]:
-    """Return results by name as plain values."""
-    return {key: plain(asdict(value)) for key, value in values.items()}
 
 
 def check(models: Mapping[str, Model], data: FitData) -> None:
@@ -116,7 +109,7 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
     Raises:
         UserError: if the model does not suit the table, or a user's own code fails.
     """
-    draws = data.protocol.draws if label != BASELINE else 0
+    draws = data.protocol.posterior if label != BASELINE else 0
     processes.release_compiled()
     with _one_line(label):
         if draws:
@@ -128,7 +121,7 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
             sampled = posterior.sample_model(model, tables, fits, outcome.group, draws, data.protocol.seed)
     about: ModelRecord = {
         "model": label,
-        "parameters": {who: plain_estimates(fit.parameters) for who, fit in outcome.fitted.items()},
+        "parameters": {who: plain(fit.parameters) for who, fit in outcome.fitted.items()},
         "log_likelihood": {who: fit.score for who, fit in outcome.fitted.items()},
     }
     if priors := _priors(model, next(iter(validation.groups_of(data).values()))):
@@ -136,7 +129,7 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
     if outcome.group is not None:
         about["group"] = outcome.group.to_dict()
         if outcome.group.covariates.names:
-            about["between"] = {name: plain_estimates(row) for name, row in outcome.group.effects().items()}
+            about["between"] = {name: plain(row) for name, row in outcome.group.effects().items()}
     unfinished = f"the search did not converge: {label} may predict better than its score says"
     notes = {
         who: [*fit.notes, *([unfinished] if NOT_CONVERGED in fit.marks.values() else [])]
@@ -154,7 +147,7 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
     if all(fit.policy.has_times for fit in outcome.fitted.values()):
         arrays |= _predictive(outcome, data.table)
     if "densities" in arrays:
-        about["time_score"] = _time_score(arrays, data)
+        about["time_score"] = plain(validation.time_score(arrays["densities"], arrays["held_out"], data))
     for k, fit in enumerate(outcome.fitted.values()):
         arrays |= {f"{POLICY}{k}.{name}": value for name, value in model.to_arrays(fit.policy).items()}
         if "covariance" in fit.details:
@@ -178,28 +171,15 @@ def _predictive(outcome: FitResult, table: Behaviour) -> dict[str, np.ndarray]:
     for who, fit in outcome.fitted.items():
         sessions, rng = (table if who == "all" else table.of(who)).sessions, np.random.default_rng(0)
 
-        def simulated(
-            own: Policy, sessions: Sequence[Session], rng: np.random.Generator = rng
-        ) -> list[list[np.ndarray]]:
-            runs = [own.simulate(sessions, rng) for _ in range(repetitions)]
-            return [
-                [np.stack(each, 1) for each in zip(*of_session, strict=True)] for of_session in zip(*runs, strict=True)
-            ]
+        def simulated(own: Policy, part: Sequence[Session], rng: np.random.Generator = rng) -> list[Any]:
+            return list(zip(*(own.simulate(part, rng) for _ in range(repetitions)), strict=True))
 
-        for each, pair in zip(sessions, each_subject(fit.policy, sessions, simulated), strict=True):
-            rows[id(each)] = pair
+        for each, pairs in zip(sessions, each_subject(fit.policy, sessions, simulated), strict=True):
+            rows[id(each)] = [np.stack(values, 1) for values in zip(*pairs, strict=True)]
     return {
         f"predictive_{name}": np.concatenate([rows[id(each)][j] for each in table.sessions])
         for j, name in enumerate(("choice", "rt"))
     }
-
-
-def _time_score(arrays: Mapping[str, np.ndarray], data: FitData) -> TimeScoreRecord:
-    """Return the score of the held-out choices and times of all sessions of a table."""
-    blocks = validation.blocks_of(data)
-    score = validation.time_score(arrays["densities"], arrays["held_out"], data.table.sessions, blocks)
-    record: TimeScoreRecord = plain(asdict(score))
-    return record
 
 
 def _details(outcome: FitResult, table: Behaviour) -> dict[str, np.ndarray]:
@@ -222,22 +202,9 @@ def _played(policy: Policy, table: Behaviour) -> dict[str, np.ndarray]:
     return {f"simulated_{name}": np.stack([getattr(each, name) for each in sessions]) for name in names}
 
 
-def common_of(settings: Mapping[str, Any]) -> registry.Common:
-    """Return the settings of all models of a fit from its settings as plain values."""
-    return registry.Common(
-        settings.get("times"),
-        settings.get("deadline"),
-        formulas(settings.get("vary") or ()),
-        settings.get("transition"),
-        fixed_values(settings.get("fix") or ()),
-        priors_of(settings.get("prior") or ()),
-    )
-
-
 def models_of(settings: FitSettings) -> dict[str, Model]:
     """Return the models of a fit by label, the baseline first."""
-    common = common_of(settings.model_dump())
-    models = registry.build(settings.model, settings.units, settings.seeds, common)
+    models = registry.build(settings.model, settings.units, settings.seeds, settings)
     return {**registry.build([BASELINE], (), 1), **models}
 
 
@@ -321,7 +288,7 @@ def join(folder: FitFolder, labels: Sequence[str], data: FitData) -> None:
             if table is not None:
                 arrays[name] = _in_order(values, table)
         if "densities" in arrays:
-            about["time_score"] = _time_score(arrays, data)
+            about["time_score"] = plain(validation.time_score(arrays["densities"], arrays["held_out"], data))
         folder.save(label, about, arrays)
 
 

@@ -31,12 +31,13 @@ from neurogym.behaviour.models.base import (
     flatten,
     one_hot,
     rebuild,
+    require_two,
 )
 from neurogym.behaviour.models.marks import few_trials
 from neurogym.behaviour.models.scan import filled, rounded
 from neurogym.behaviour.models.walks import Walk
 from neurogym.behaviour.table import Behaviour, Padded, Session, padded, rectangle
-from ngym_cli.fitting.readout import DriftingReadout, fit_readout, require_drift
+from ngym_cli.fitting.readout import DriftingReadout, fit_readout
 
 #: Inner folds, of which each network has one for early stopping.
 INNER = 5
@@ -144,7 +145,7 @@ class NetworkModel(Model):
             UnfitError: if a drifting read-out is to follow other than two choices.
         """
         if self.drift:
-            require_drift(table, self.name)
+            require_two(table, f"{self.name} with drift")
 
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """See `Model.fit`; networks of all problems are trained together."""

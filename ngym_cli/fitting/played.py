@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from neurogym.analysis.regression import fit_weights
 from ngym_cli.figures.style import COLOURS, FigureUnavailableError, new_figure
-from ngym_cli.fitting.figure_data import FitPlotData, named
+from ngym_cli.fitting.figure_data import FitPlotData, draw_curve, named
 
 #: Models that are drawn, and bins of the evidence.
 MODELS, BINS = 4, 7
@@ -53,6 +53,12 @@ def stimulus_weights(stimuli: np.ndarray, choice: np.ndarray) -> np.ndarray:
     return np.asarray(fit_weights(x, choice[choice >= 0], 2, np.full(x.shape[1], 10.0))[0][1, 1:])
 
 
+def _share(chosen: np.ndarray) -> tuple[float, float]:
+    """Return the share of trials, and half of its 95 % interval; nan without trials."""
+    share = float(chosen.mean()) if len(chosen) else np.nan
+    return share, 1.96 * np.sqrt(share * (1 - share) / max(len(chosen), 1))
+
+
 def _psychometric(
     axes: Axes, curves: list[tuple[str, np.ndarray, np.ndarray, np.ndarray, np.ndarray]], word: str
 ) -> None:
@@ -63,15 +69,12 @@ def _psychometric(
     for k, (label, choice, _, stimuli, _) in enumerate(curves):
         valid = choice >= 0
         at = np.searchsorted(edges, (stimuli @ w)[valid], "right")
-        bins = np.unique(at)
-        value, half, position = [], [], []
-        for each in bins:
-            chose_second = choice[valid][at == each] == 1
-            value.append(chose_second.mean())
-            half.append(1.96 * np.sqrt(chose_second.mean() * (1 - chose_second.mean()) / len(chose_second)))
-            position.append((stimuli @ w)[valid][at == each].mean())
-        colour = "black" if k == 0 else COLOURS[k - 1]
-        axes.errorbar(position, value, half, fmt="o-" if k == 0 else ".-", color=colour, label=label, linewidth=1)
+        points = []
+        for each in np.unique(at):
+            inside = at == each
+            points.append((*_share(choice[valid][inside] == 1), (stimuli @ w)[valid][inside].mean()))
+        value, half, position = zip(*points, strict=True)
+        draw_curve(axes, k, position, value, half, label)
     axes.set(xlabel="evidence (logit, weighed as by the subject)", ylabel=f"P({word})", ylim=(-0.02, 1.02))
 
 
@@ -79,27 +82,17 @@ def _repeats(axes: Axes, curves: list[tuple[str, np.ndarray, np.ndarray, np.ndar
     """Draw the probability of repeating a choice one to three trials after a reward, and after none."""
     for k, (label, choice, reward, _, session) in enumerate(curves):
         middle = 0.5 * (np.nanmin(reward) + np.nanmax(reward))
-        colour = "black" if k == 0 else COLOURS[k - 1]
         for style, rewarded in (("-", True), ("--", False)):
-            value, half = [], []
+            points = []
             for lag in (1, 2, 3):
                 before, now = slice(None, -lag), slice(lag, None)
                 both = (choice[before] >= 0) & (choice[now] >= 0) & (session[before] == session[now])
                 selected = both & ((reward[before] > middle) == rewarded)
-                again = (choice[before] == choice[now])[selected]
-                value.append(again.mean() if len(again) else np.nan)
-                half.append(1.96 * np.sqrt(again.mean() * (1 - again.mean()) / len(again)) if len(again) else np.nan)
+                points.append(_share((choice[before] == choice[now])[selected]))
+            value, half = zip(*points, strict=True)
             shift = 0.06 * (k - len(curves) / 2)
             name = f"{label}{'' if k else ', after reward'}" if rewarded else "after no reward" if k == 0 else None
-            axes.errorbar(
-                np.arange(1, 4) + shift,
-                value,
-                half,
-                fmt=f"o{style}" if k == 0 else f".{style}",
-                color=colour,
-                label=name,
-                linewidth=1,
-            )
+            draw_curve(axes, k, np.arange(1, 4) + shift, value, half, name, style)
     axes.set(xlabel="trials later", ylabel="P(same choice again)", xticks=[1, 2, 3])
 
 

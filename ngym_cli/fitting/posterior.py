@@ -45,16 +45,16 @@ class Samples:
 
     Attributes:
         subjects: parameters of each subject in the unbounded scale, shape (chains, draws, subjects, parameters).
-        mean: of the group, shape (chains, draws, parameters); None without a group.
-        sd: of the group, shape (chains, draws, parameters); None without a group.
-        weights: of covariates, shape (chains, draws, covariates, parameters); None without a group.
+        mean: of the group, or of the prior without one, shape (chains, draws, parameters).
+        sd: of the group, or of the prior, shape (chains, draws, parameters).
+        weights: of covariates, shape (chains, draws, covariates, parameters).
         divergences: number of divergent trajectories.
     """
 
     subjects: FloatArray
-    mean: FloatArray | None
-    sd: FloatArray | None
-    weights: FloatArray | None
+    mean: FloatArray
+    sd: FloatArray
+    weights: FloatArray
     divergences: int
 
 
@@ -157,12 +157,8 @@ def sample(target: Target, draws: int, seed: int) -> Samples:
     start = 0.5 * np.random.default_rng(seed).standard_normal((CHAINS, target.size))
     chains.run(jax.random.PRNGKey(seed), init_params=jax.numpy.asarray(start), extra_fields=("diverging",))
     points = chains.get_samples(group_by_chain=True)
-    unpacked = [np.asarray(each) for each in jax.jit(jax.vmap(jax.vmap(target.unpack)))(points)]
-    x, mean, sd, weights = unpacked
-    divergences = int(np.asarray(chains.get_extra_fields()["diverging"]).sum())
-    if target.group is None:
-        return Samples(x, None, None, None, divergences)
-    return Samples(x, mean, sd, weights, divergences)
+    x, mean, sd, weights = map(np.asarray, jax.jit(jax.vmap(jax.vmap(target.unpack)))(points))
+    return Samples(x, mean, sd, weights, int(np.asarray(chains.get_extra_fields()["diverging"]).sum()))
 
 
 def subject_log_likelihoods(
@@ -216,8 +212,13 @@ def summary(draws: FloatArray) -> dict[str, float]:
     }
 
 
+def _natural(samples: Samples, parameters: Sequence[ModelParameter]) -> FloatArray:
+    """Return the parameters of subjects in their natural scale, shape (chains, draws, subjects, parameters)."""
+    return np.stack([each.value(samples.subjects[..., j]) for j, each in enumerate(parameters)], -1)
+
+
 def summaries(
-    samples: Samples, parameters: Sequence[ModelParameter], subjects: Sequence[str], covariates: Sequence[str] = ()
+    samples: Samples, parameters: Sequence[ModelParameter], subjects: Sequence[str], group: Group | None
 ) -> dict[str, Any]:
     """Return the record of samples: parameters of subjects in their natural scale, group in the unbounded scale.
 
@@ -225,30 +226,26 @@ def summaries(
         samples: of the posterior.
         parameters: of the model.
         subjects: names of the subjects.
-        covariates: names of the covariates of subjects, whose weights are part of the record.
+        group: distribution of the subjects; None for none.
     """
+    names = [each.name for each in parameters]
+
+    def by_name(draws: FloatArray) -> dict[str, dict[str, float]]:
+        return {name: summary(draws[..., j]) for j, name in enumerate(names)}
+
+    natural = _natural(samples, parameters)
     record: dict[str, Any] = {
-        "chains": int(samples.subjects.shape[0]),
-        "draws": int(samples.subjects.shape[1]),
+        "chains": natural.shape[0],
+        "draws": natural.shape[1],
         "divergences": samples.divergences,
-        "parameters": {
-            who: {
-                each.name: summary(np.asarray(each.value(samples.subjects[:, :, k, j])))
-                for j, each in enumerate(parameters)
-            }
-            for k, who in enumerate(subjects)
-        },
+        "parameters": {who: by_name(natural[:, :, k]) for k, who in enumerate(subjects)},
     }
-    if samples.mean is not None and samples.sd is not None:
-        record["group"] = {
-            each.name: {"mean": summary(samples.mean[..., j]), "sd": summary(samples.sd[..., j])}
-            for j, each in enumerate(parameters)
-        }
-    if samples.weights is not None and covariates:
-        record["between"] = {
-            each.name: {name: summary(samples.weights[:, :, k, j]) for k, name in enumerate(covariates)}
-            for j, each in enumerate(parameters)
-        }
+    if group is not None:
+        mean, sd = by_name(samples.mean), by_name(samples.sd)
+        record["group"] = {name: {"mean": mean[name], "sd": sd[name]} for name in names}
+        if covariates := group.covariates.names:
+            weights = {each: by_name(samples.weights[:, :, k]) for k, each in enumerate(covariates)}
+            record["between"] = {name: {each: weights[each][name] for each in covariates} for name in names}
     return record
 
 
@@ -270,15 +267,11 @@ def leave_one_out(samples: Samples, likelihoods: Sequence[Likelihood], seed: int
     chains, draws = samples.subjects.shape[:2]
     count = min(draws, POINTWISE // chains)
     chosen = np.sort(np.random.default_rng(seed).choice(draws, count, replace=False))
-    rows = np.array(
-        [
-            [
-                np.concatenate([each.pointwise(samples.subjects[c, t, k]) for k, each in enumerate(likelihoods)])
-                for t in chosen
-            ]
-            for c in range(chains)
-        ]
-    )
+
+    def logs(draw: FloatArray) -> FloatArray:
+        return np.concatenate([each.pointwise(x) for each, x in zip(likelihoods, draw, strict=True)])
+
+    rows = np.array([list(map(logs, chain)) for chain in samples.subjects[:, chosen]])
     data = arviz.from_dict(posterior={"x": samples.subjects[:, chosen, 0]}, log_likelihood={"trials": rows})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the share of unreliable trials is part of the result
@@ -308,11 +301,11 @@ def sample_model(
     parameters = likelihoods[0].parameters
     log_likelihoods = subject_log_likelihoods(model, list(tables.values()), likelihoods)
     samples = sample(Target(log_likelihoods, parameters, fits, group), draws, seed)
-    record = summaries(samples, parameters, list(tables), () if group is None else group.covariates.names)
+    record = summaries(samples, parameters, list(tables), group)
     record["loo"] = leave_one_out(samples, likelihoods, seed)
     record["predictive"] = predictive.check(samples.subjects, likelihoods, tables, seed)
-    natural = [np.asarray(each.value(samples.subjects[:, :, 0, j])) for j, each in enumerate(parameters)]
-    arrays = {"draws": np.stack(natural, -1), "draws_names": np.array([each.name for each in parameters])}
+    names = np.array([each.name for each in parameters])
+    arrays = {"draws": _natural(samples, parameters)[:, :, 0], "draws_names": names}
     return record, arrays
 
 

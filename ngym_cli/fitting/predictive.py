@@ -64,18 +64,11 @@ def check(
     sessions = [each for table in tables.values() for each in table.sessions]
     words = next(iter(tables.values())).choices
     observed = statistics([(each.choice, each.rt) for each in sessions], sessions, words)
-    simulated = [
-        statistics(
-            [
-                row
-                for k, (likelihood, table) in enumerate(zip(likelihoods, tables.values(), strict=True))
-                for row in likelihood.policy(points[draw, k]).simulate(table.sessions, rng)
-            ],
-            sessions,
-            words,
-        )
-        for draw in chosen
-    ]
+    simulated = []
+    for draw in points[chosen]:
+        rows = zip(likelihoods, draw, tables.values(), strict=True)
+        pairs = [pair for each, x, table in rows for pair in each.policy(x).simulate(table.sessions, rng)]
+        simulated.append(statistics(pairs, sessions, words))
     record = {}
     for name, value in observed.items():
         draws = np.array([each[name] for each in simulated if name in each])

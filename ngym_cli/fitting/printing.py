@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from neurogym.analysis.results import Estimate
 from ngym_cli.fitting import folder as fits
@@ -127,7 +128,7 @@ def _group(label: str, about: fits.ModelRecord) -> int:
     if about.get("between"):
         out.print(f"{label}, group: weights of covariates, in the same scale")
         rows = [
-            [f"{name}, {covariate}", *estimate_cells(Estimate.from_record(row), ".3f")]
+            [f"{name}, {covariate}", *_cells(row)]
             for name, effects in about["between"].items()
             for covariate, row in effects.items()
         ]
@@ -169,6 +170,11 @@ def _height(text: str) -> int:
     return 1 + (len(text) - 1) // WIDTH
 
 
+def _cells(record: Mapping[str, Any]) -> tuple[str, str]:
+    """Return value and interval of a record."""
+    return estimate_cells(Estimate.from_record(record), ".3f")
+
+
 def _posterior(label: str, record: fits.PosteriorRecord) -> None:
     """Print the posterior of the group, or of each subject where there is no group, with its diagnostics."""
     out = console()
@@ -179,20 +185,11 @@ def _posterior(label: str, record: fits.PosteriorRecord) -> None:
     rows |= {f"{name}, {key}": row for name, group in record.get("between", {}).items() for key, row in group.items()}
     if not rows:
         rows = {f"{who}: {name}": row for who, each in record["parameters"].items() for name, row in each.items()}
-    cells = [
-        [name, *estimate_cells(Estimate.from_record(row), ".3f"), f"{row['r_hat'] or 0:.3f}", f"{row['ess'] or 0:.0f}"]
-        for name, row in rows.items()
-    ]
+    cells = [[name, *_cells(row), f"{row['r_hat'] or 0:.3f}", f"{row['ess'] or 0:.0f}"] for name, row in rows.items()]
     print_columns(cells, ["  parameter", "mean", "95 % interval", "R-hat", "ESS"])
     if checks := record.get("predictive"):
         predictive_cells = [
-            [
-                f"  {name}",
-                f"{row['observed'] or 0:.3f}",
-                f"{row['value'] or 0:.3f}",
-                f"[{row['low'] or 0:.3f}, {row['high'] or 0:.3f}]",
-                f"{row['p'] or 0:.2f}",
-            ]
+            [f"  {name}", f"{row['observed'] or 0:.3f}", *_cells(row), f"{row['p'] or 0:.2f}"]
             for name, row in checks.items()
         ]
         print_columns(predictive_cells, ["  posterior predictive check", "data", "simulated", "95 % interval", "p"])

@@ -21,13 +21,8 @@ from neurogym.behaviour.table import Behaviour, rectangle
 START, STEP = 0.1**2, 0.01**2  #: means of the priors of the variances of the read-out
 
 
-@dataclass(frozen=True)
-class State:
-    """State of the model, previous choice (-1, 1; 0 for none) and belief about the weights."""
-
-    model: Any
-    last: FloatArray
-    belief: Belief
+#: State of the model, previous choice (-1, 1; 0 for none) and belief about the weights.
+State = tuple[Any, FloatArray, Belief]
 
 
 @dataclass
@@ -48,39 +43,28 @@ class DriftingReadout(Policy):
 
     def begin(self, n: int) -> State:
         """See `Policy.begin`."""
-        return State(self.model.begin(n), np.zeros(n), walks.begin(self.walk, n))
+        return self.model.begin(n), np.zeros(n), walks.begin(self.walk, n)
 
     def probabilities(self, state: State, stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
-        return walks.probabilities(state.belief, _predictors(self.model, state.model, state.last, stimuli))
+        inner, last, belief = state
+        return walks.probabilities(belief, _row(self.model.probabilities(inner, stimuli), stimuli, last))
 
     def advance(self, state: State, trial: ParallelTrials) -> State:
         """See `Policy.advance`."""
-        x = _predictors(self.model, state.model, state.last, trial.stimuli)
-        belief = walks.advance(state.belief, self.walk, x, trial.choice)
-        return State(self.model.advance(state.model, trial), _signed(trial.choice), belief)
+        inner, last, belief = state
+        x = _row(self.model.probabilities(inner, trial.stimuli), trial.stimuli, last)
+        learned = walks.advance(belief, self.walk, x, trial.choice)
+        return self.model.advance(inner, trial), _signed(trial.choice), learned
 
 
 def _signed(choice: np.ndarray) -> FloatArray:
     return np.where(choice < 0, 0.0, 2.0 * choice - 1)
 
 
-def _predictors(model: Policy, state: Any, last: FloatArray, stimuli: FloatArray) -> FloatArray:
-    return _row(model.probabilities(state, stimuli), stimuli, last)
-
-
 def _row(probabilities: FloatArray, stimuli: FloatArray, last: FloatArray) -> FloatArray:
     p = np.clip(probabilities[:, 1], 1e-6, 1 - 1e-6)
     return np.column_stack([np.log(p / (1 - p)), np.ones(len(p)), stimuli, last])
-
-
-def require_drift(table: Behaviour, name: str) -> None:
-    """Refuse tables on which the read-out of a model cannot drift.
-
-    Raises:
-        UnfitError: if there are other than two choices.
-    """
-    require_two(table, f"{name} with drift")
 
 
 def fit_readout(model: Policy, table: Behaviour, name: str) -> DriftingReadout:
@@ -91,7 +75,7 @@ def fit_readout(model: Policy, table: Behaviour, name: str) -> DriftingReadout:
         table: training sessions.
         name: of the model, for messages.
     """
-    require_drift(table, name)
+    require_two(table, f"{name} with drift")
     rows = zip(predict(model, table.sessions), table.sessions, strict=True)
     pieces = [_row(p, np.nan_to_num(each.stimuli), np.r_[0, _signed(each.choice[:-1])]) for p, each in rows]
     x, choice = rectangle(pieces, 0.0), rectangle([each.scored_choice for each in table.sessions], -1)

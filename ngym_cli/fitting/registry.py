@@ -14,12 +14,12 @@ import numpy as np
 from pydantic.fields import FieldInfo
 
 from neurogym.behaviour.models.base import Model, UnfitError, adopted
-from neurogym.behaviour.models.parameters import Prior
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.config import options
 from ngym_cli.config.extensions import find_extension, is_reference
 from ngym_cli.config.values import Values, parse_call, parse_value
 from ngym_cli.errors import UserError, check_known, option, unknown
+from ngym_cli.fitting.request import FitSettings, fixed_values, formulas, priors_of
 
 #: Arguments of a response that name parameters, besides those of ``models.toml``.
 MAPPINGS = ("vary", "fix")
@@ -141,51 +141,35 @@ def unfit(models: Mapping[str, Model], table: Behaviour) -> dict[str, str]:
     return reasons
 
 
-@dataclass(frozen=True)
-class Common:
-    """Settings of all models of a fit.
+def _response(settings: FitSettings, drift: bool) -> Values:
+    """Return arguments of the response of a model.
 
-    Attributes:
-        times: response that models of choices drive, "ddm" or "lba"; None for models of choices alone.
-        deadline: time in s after which trials without an answer ended; None for none.
-        vary: formula of each parameter that varies with columns.
-        transition: inputs of the transitions between hidden states; None for none.
-        fix: value of each parameter that is fixed.
-        priors: prior of each parameter that has another one than by default.
+    Args:
+        settings: of the fit.
+        drift: whether the drift of the model may have a formula; that of other models is their logit.
     """
-
-    times: str | None = None
-    deadline: float | None = None
-    vary: Mapping[str, str] = field(default_factory=dict)
-    transition: str | None = None
-    fix: Mapping[str, float] = field(default_factory=dict)
-    priors: Mapping[str, Prior] = field(default_factory=dict)
-
-    def arguments(self, drift: bool) -> Values:
-        """Return arguments of the response of a model.
-
-        Args:
-            drift: whether the drift of the model may have a formula; that of other models is their logit.
-        """
-        vary = {name: text for name, text in self.vary.items() if drift or name != "drift"}
-        settings: Values = {"deadline": self.deadline, "vary": vary, "fix": self.fix}
-        return {name: value for name, value in settings.items() if value}
+    vary = {name: text for name, text in formulas(settings.vary).items() if drift or name != "drift"}
+    arguments: Values = {"deadline": settings.deadline, "vary": vary, "fix": fixed_values(settings.fix)}
+    return {name: value for name, value in arguments.items() if value}
 
 
-def build(texts: Sequence[str], units: Sequence[int], seeds: int, common: Common | None = None) -> dict[str, Model]:
+def build(
+    texts: Sequence[str], units: Sequence[int], seeds: int, settings: FitSettings | None = None
+) -> dict[str, Model]:
     """Return models by label.
 
     Args:
         texts: names, each with arguments as in ``glm-hmm:states=2``, or ``file.py:name``.
         units: numbers of units of each network that does not say its own.
         seeds: networks to average.
-        common: settings of all models.
+        settings: of the fit, which all models share.
 
     Raises:
         UserError: for a name or an argument that does not exist, or times or formulas that no model takes.
     """
     models: dict[str, Model] = {}
-    shared = common or Common()
+    shared = settings or FitSettings(table=Path())
+    priors, vary = priors_of(shared.prior), formulas(shared.vary)
     for text in texts:
         try:
             built = _built(text, units, seeds, shared)
@@ -195,36 +179,37 @@ def build(texts: Sequence[str], units: Sequence[int], seeds: int, common: Common
             if label in models:
                 raise UserError(f"{option('--model')} names {label} twice")
             models[label] = model
-            if shared.priors and model.priors is not None:
-                model.priors = shared.priors
-    if shared.priors and not any(model.priors for model in models.values()):
+            if priors and model.priors is not None:
+                model.priors = priors
+    if priors and not any(model.priors for model in models.values()):
         raise UserError(
             f"{option('--prior')} needs a learner, ddm, lba, a model with {option('--times')}, or a learner of your own"
         )
     if shared.transition and not any(parse_call(text, "model").name == "glm-hmm" for text in texts):
         raise UserError(f"{option('--transition')} needs {option('--model glm-hmm')}")
     has_times = any(each.has_times for each in models.values())
-    if (shared.vary or shared.deadline or shared.fix) and models and not has_times:
-        flag = "--vary" if shared.vary else "--fix" if shared.fix else "--deadline"
+    if (vary or shared.deadline or shared.fix) and models and not has_times:
+        flag = "--vary" if vary else "--fix" if shared.fix else "--deadline"
         raise UserError(
             f"{option(flag)} needs a model of times: {option('--model ddm')}, or {option('--times ddm')} for other "
             "models"
         )
-    if "drift" in shared.vary and models and not any(parse_call(text, "model").name == "ddm" for text in texts):
+    if "drift" in vary and models and not any(parse_call(text, "model").name == "ddm" for text in texts):
         raise UserError(
             f"{option('--vary drift')} needs {option('--model ddm')}; the drift of other models is their logit"
         )
     return models
 
 
-def rebuild(label: str, seeds: int, common: Common) -> Model:
-    """Return a model of a fit by its label."""
-    return _built(label, (), seeds, common)[0][1]
+def rebuild(label: str, record: Values) -> Model:
+    """Return a model of a fit by its label, given the settings in the record of the fit."""
+    settings = FitSettings.model_validate(record)
+    return _built(label, (), settings.seeds, settings)[0][1]
 
 
-def _built(text: str, units: Sequence[int], seeds: int, common: Common) -> list[tuple[str, Model]]:
+def _built(text: str, units: Sequence[int], seeds: int, settings: FitSettings) -> list[tuple[str, Model]]:
     if text.partition(":")[0].endswith(".py") or (is_reference(text) and "=" not in text):
-        response = {"times": common.times, **common.arguments(drift=False)} if common.times else {}
+        response = {"times": settings.times, **_response(settings, drift=False)} if settings.times else {}
         return [(text, timed(own(text), response))]
     call = parse_call(text, "model")
     if call.name not in MODELS:
@@ -239,12 +224,12 @@ def _built(text: str, units: Sequence[int], seeds: int, common: Common) -> list[
     for key, value in call.named:
         check_known(f"argument of model {call.name}", key, spec.known)
         arguments[key] = _read(text, spec, key, parse_value(value))
-    if common.transition and "transition" in spec.arguments:
-        arguments = {"transition": common.transition, **arguments}
-    if common.times and not spec.response:
-        arguments = {"times": common.times, **arguments}
+    if settings.transition and "transition" in spec.arguments:
+        arguments = {"transition": settings.transition, **arguments}
+    if settings.times and not spec.response:
+        arguments = {"times": settings.times, **arguments}
     if spec.response or arguments.get("times", "none") != "none":
-        arguments = {**common.arguments(drift=spec.response), **arguments}
+        arguments = {**_response(settings, drift=spec.response), **arguments}
     if not spec.units or "units" in arguments:
         more = {"seeds": seeds} if spec.units and "seeds" not in arguments else {}
         return [(text, spec.build(text, **more, **arguments))]

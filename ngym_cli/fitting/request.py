@@ -180,6 +180,10 @@ class FitLaunch(LaunchSettings):
     slurm: Values = {}
 
 
+#: Settings of a fit that its record keeps whatever they are.
+ALWAYS = ("columns", "roles", "table", "model", "units", "folds", "seeds", "test", "subjects", "seed")
+
+
 class FitSettings(TableRequest):
     """Settings of a fit, which its record keeps."""
 
@@ -202,6 +206,11 @@ class FitSettings(TableRequest):
 
     prior: list[str] = []
 
+    @property
+    def held_out(self) -> range:
+        """Indices of the folds that are held out; session (or block) k of a subject is in fold k modulo ``folds``."""
+        return range(self.folds if self.folds > 1 else 0)
+
     @field_validator(*READERS, mode="after")
     @classmethod
     def _readable(cls, texts: list[str], info: ValidationInfo) -> list[str]:
@@ -215,12 +224,12 @@ class FitSettings(TableRequest):
             raise UserError(f"{option('--model')} is empty; expected names as in psytrack,gru")
         return model
 
-    @field_validator("units", mode="before")
+    @field_validator("units", "design_trials", mode="before", check_fields=False)
     @classmethod
-    def _numbers(cls, units: object) -> object:
-        if isinstance(units, str):
-            return parse_whole_numbers(units, option("--units"))
-        return [units] if isinstance(units, int | float) else units
+    def _numbers(cls, numbers: object, info: ValidationInfo) -> object:
+        if isinstance(numbers, str):
+            return parse_whole_numbers(numbers, option(f"--{str(info.field_name).replace('_', '-')}"))
+        return [numbers] if isinstance(numbers, int | float) else numbers
 
     def reading(self) -> dict[str, list[str]]:
         """See `TableRequest.reading`; columns that formulas name are kept with the trials."""
@@ -234,18 +243,7 @@ class FitSettings(TableRequest):
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values; ways of reading and options of times that are not used are left out."""
         settings = self.model_dump(mode="json", include=set(FitSettings.model_fields))
-        optional = {
-            *TableRequest.reading(self),
-            "times",
-            "deadline",
-            "vary",
-            "between",
-            "posterior",
-            "transition",
-            "fix",
-            "prior",
-        }
-        return {key: value for key, value in settings.items() if value or key not in optional}
+        return {key: value for key, value in settings.items() if value or key in ALWAYS}
 
 
 class FitRequest(FitSettings):
@@ -275,13 +273,6 @@ class FitRequest(FitSettings):
     subjects_shown: int = Field(1, ge=0)
     full: bool = False
     as_json: bool = False
-
-    @field_validator("design_trials", mode="before")
-    @classmethod
-    def _numbers_of_trials(cls, trials: object) -> object:
-        if isinstance(trials, str):
-            return parse_whole_numbers(trials, option("--design-trials"))
-        return [trials] if isinstance(trials, int | float) else trials
 
     @model_validator(mode="after")
     def _has_models(self) -> Self:

@@ -124,8 +124,8 @@ def _run(request: FitRequest, hooks: FitHooks, held: contextlib.ExitStack) -> fi
         _discard_if_empty(folder, models, missing)
         raise
     scores = validation.scores(predictions, table.sessions, validation.blocks_of(data))
-    about["scores"] = fitted.plain_estimates(scores)
-    about["test_scores"] = None if test is None else fitted.plain_estimates(validation.scores(tested, test.sessions))
+    about["scores"] = plain(scores)
+    about["test_scores"] = None if test is None else plain(validation.scores(tested, test.sessions))
     about["models"] = results
     if request.recover:
         about["recovery"] = run_recovery(models, table, request.recover, request.seed, hooks.progress)

@@ -97,7 +97,4 @@ def read_data(settings: FitSettings) -> validation.FitData:
         test = with_names(_read(settings, settings.test), table.stimuli, table.choices, option("--test"))
     if settings.between is not None and settings.subjects != "hierarchical":
         raise UserError(f"{option('--between')} needs {option('--subjects hierarchical')}")
-    protocol = validation.CrossValidation(
-        settings.folds, settings.subjects, settings.seed, settings.between, settings.posterior
-    )
-    return validation.FitData(table, protocol, test)
+    return validation.FitData(table, settings, test)

@@ -7,7 +7,7 @@ defective densities, and delta plots. Conditions are levels of the strength of t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,9 +47,8 @@ class TimedChoices:
     def of(self, condition: int) -> TimedChoices:
         """Return the trials of a condition."""
         rows = self.condition == condition
-        return TimedChoices(
-            self.label, self.rt[rows], self.choice[rows], self.right[rows], self.condition[rows], self.share
-        )
+        names = ("rt", "choice", "right", "condition")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
 
 def timed_choices(fit: FitPlotData) -> tuple[list[TimedChoices], list[str]]:
@@ -113,7 +112,7 @@ def _quantiles(rt: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.quantile(rt, q), low, high
 
 
-def quantile_probability(fit: FitPlotData) -> Figure:
+def quantiles(fit: FitPlotData) -> Figure:
     """Quantiles of the times of right and wrong choices against their probability, by strength of the evidence."""
     rows, names = timed_choices(fit)
     figure, axes = new_figure(width=6)
@@ -156,7 +155,7 @@ def _points(axes: Axes, number: int, x: np.ndarray, y: np.ndarray, spread: Any, 
         axes.errorbar(x, y, spread, fmt="o", markersize=4, color="black", label=label)
 
 
-def conditional_accuracy(fit: FitPlotData) -> Figure:
+def accuracy(fit: FitPlotData) -> Figure:
     """Accuracy of fast to slow choices, by strength of the evidence."""
     rows, names = timed_choices(fit)
     figure, axes = new_figure(1, len(names), width=2.6, squeeze=False, sharey=True)
@@ -179,7 +178,7 @@ def conditional_accuracy(fit: FitPlotData) -> Figure:
     return figure
 
 
-def defective_densities(fit: FitPlotData) -> Figure:
+def times(fit: FitPlotData) -> Figure:
     """Densities of the times of both choices, with areas that add up to the share of answered trials."""
     rows, names = timed_choices(fit)
     figure, axes = new_figure(1, len(names), width=2.6, squeeze=False, sharey=True)

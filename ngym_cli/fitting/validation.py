@@ -21,35 +21,10 @@ from neurogym.behaviour.table import Behaviour, Session, session
 from ngym_cli.errors import UserError, option
 from ngym_cli.fitting.folder import BASELINE, CHANCE, MIXTURE
 from ngym_cli.fitting.group import Group, covariates_of, fit_groups
+from ngym_cli.fitting.request import FitSettings
 
 #: Draws from the group that predict a subject whom the group has not seen.
 MEMBERS = 64
-
-
-@dataclass(frozen=True)
-class CrossValidation:
-    """Settings of fitting and scoring.
-
-    Attributes:
-        folds: number of folds; session (or block) k of a subject is in fold k modulo this number. With a single fold
-            nothing is held out.
-        subjects: "each" (a fit per subject), "pooled" (one fit for all), or "hierarchical" (a fit per subject with the
-            Gaussian that all subjects come from as prior).
-        seed: random seed.
-        between: formula of the covariates of subjects in hierarchical fits; None for none.
-        draws: samples of the posterior in each chain; 0 for none.
-    """
-
-    folds: int = 5
-    subjects: str = "each"
-    seed: int = 0
-    between: str | None = None
-    draws: int = 0
-
-    @property
-    def held_out(self) -> range:
-        """Indices of the folds that are held out."""
-        return range(self.folds if self.folds > 1 else 0)
 
 
 @dataclass(frozen=True)
@@ -58,12 +33,12 @@ class FitData:
 
     Attributes:
         table: sessions that models are fitted to.
-        protocol: folds and treatment of subjects.
+        protocol: settings of the fit, such as folds and treatment of subjects.
         test: sessions that are only predicted, by the fits to the whole table.
     """
 
     table: Behaviour
-    protocol: CrossValidation
+    protocol: FitSettings
     test: Behaviour | None = None
 
 
@@ -88,7 +63,7 @@ class FitResult:
     group: Group | None = None
 
 
-def check(models: Iterable[Model], protocol: CrossValidation) -> None:
+def check(models: Iterable[Model], protocol: FitSettings) -> None:
     """Refuse models that cannot be fitted hierarchically, before anything is fitted.
 
     Raises:
@@ -290,21 +265,17 @@ class TimeScore:
     trials: int
 
 
-def time_score(
-    joint: FloatArray, predictions: FloatArray, sessions: Sequence[Session], blocks: Sequence[IntArray] | None = None
-) -> TimeScore:
-    """Return the score of a model of choices and times.
+def time_score(joint: FloatArray, predictions: FloatArray, data: FitData) -> TimeScore:
+    """Return the score of a model of choices and times on the held-out sessions of a table.
 
     Args:
         joint: log-density of choice and time, nan for trials that are not scored, shape (trials,).
         predictions: probabilities of the choices, shape (trials, choices).
-        sessions: the sessions with these trials.
-        blocks: as for `scores`.
+        data: with these trials.
     """
-    choice = np.concatenate([each.choice for each in sessions])
-    chosen = np.nan_to_num(log_likelihoods(predictions, choice))
+    chosen = np.nan_to_num(log_likelihoods(predictions, data.table.join("choice")))
     scored = np.isfinite(joint)
-    groups = enough_groups(_labels(sessions, blocks)[scored])
+    groups = enough_groups(np.concatenate(blocks_of(data))[scored])
     together, choices, times = (
         mean_interval(values[scored], groups, bounded=False) for values in (joint, chosen, joint - chosen)
     )

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,11 +38,11 @@ from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.base import Fitted, Model, ParallelTrials, Policy, Problem, UnfitError
 from neurogym.behaviour.models.credible import credible
-from neurogym.behaviour.models.evidence import Evidence, Slope, as_columns
+from neurogym.behaviour.models.evidence import Evidence, widened
 from neurogym.behaviour.models.marks import fit_at
 from neurogym.behaviour.models.one_trial import OneTrial
 from neurogym.behaviour.models.parameters import ModelParameter, prior_of, scale_notes
-from neurogym.behaviour.models.scan import POINTS, Scan, padded_arrays, rounded, scan_of
+from neurogym.behaviour.models.scan import POINTS, Scan, filled, padded_arrays, rounded, scan_of
 from neurogym.behaviour.models.search import CONVERGED, Maximum, curvature, inverse_curvature, minimise
 from neurogym.behaviour.table import PADDING, Behaviour, Padded, Session, padded, rectangle
 
@@ -82,32 +83,50 @@ class AgentPolicy(Policy):
 
     def begin(self, n: int) -> Any:
         """See `Policy.begin`."""
-        return self._scan.begin_of(self.x, n)
+        state = self._scan.begin(self.x)
+        return {key: np.broadcast_to(each, (rounded(n), *each.shape)) for key, each in state.items()}
+
+    def _filled(self, trial: ParallelTrials) -> dict[str, np.ndarray]:
+        """Return a trial of several sessions, and of those that fill them up."""
+        count = len(trial.choice)
+        extra = rounded(count) - count
+        columns = {key: getattr(trial, key, None) for key in PADDING}
+        known = {
+            key: np.full(count, PADDING[key]) if value is None else np.nan_to_num(value)
+            for key, value in columns.items()
+        }
+        if self.sees_cue:
+            known["cue"] = np.nan_to_num(trial.stimuli[:, 0], nan=-1.0).astype(int)
+        if extra:  # padding takes longer than a step
+            known = {key: np.pad(each, [(0, extra)] + [(0, 0)] * (each.ndim - 1)) for key, each in known.items()}
+        return known
 
     def logits(self, state: Any, stimuli: FloatArray) -> FloatArray:
         """See `Policy.logits`."""
         none = np.full(len(stimuli), -1)
         trial = ParallelTrials(stimuli, none, np.zeros(len(stimuli)), none, none)
-        return self._scan.stepped("logits", self.x, state, trial, self.sees_cue)
+        return np.asarray(self._scan.logits(self.x, state, self._filled(trial)))[: len(stimuli)]
 
     def advance(self, state: Any, trial: ParallelTrials) -> Any:
         """See `Policy.advance`."""
-        return self._scan.stepped("advance", self.x, state, trial, self.sees_cue)
+        return self._scan.advance(self.x, state, self._filled(trial))
 
     def second(self, state: Any, reached: IntArray) -> FloatArray:
         """Return probabilities of the second-stage choices, shape (sessions, 2), in the states that were reached."""
-        return np.exp(self._scan.second_of(self.x, state, reached))
+        wide = np.pad(reached, (0, rounded(len(reached)) - len(reached)))
+        return np.exp(np.asarray(self._scan.second(self.x, state, wide)))[: len(reached)]
 
     def logits_of(self, sessions: Sequence[Session]) -> list[FloatArray]:
         """Return the logits of all trials of each session, shape (trials, choices)."""
-        rows = self._scan.rows_of(self.x, padded(sessions)).logits
+        rows = np.asarray(self._scan.trials(self.x, padded_arrays(padded(sessions))).logits)
         return [rows[k, : len(each)] for k, each in enumerate(sessions)]
 
     def states(self, sessions: Sequence[Session]) -> list[dict[str, FloatArray]]:
         """See `Policy.states`: each entry of the learner's state, as ``q 0`` and ``q 1`` of two values."""
+        states = self._scan.states(self.x, padded_arrays(padded(sessions)))
         columns = {
-            " ".join([name, *map(str, index)]): value[(..., *index)]
-            for name, value in self._scan.states_of(self.x, padded(sessions)).items()
+            " ".join([name, *map(str, index)]): np.asarray(value)[(..., *index)]
+            for name, value in states.items()
             for index in np.ndindex(value.shape[2:])
         }
         return [{name: value[k, : len(each)] for name, value in columns.items()} for k, each in enumerate(sessions)]
@@ -133,19 +152,19 @@ class ChoiceLikelihood:
     """
 
     def __init__(self, agent: OneTrial, table: Behaviour):
-        self._agent, self._data = agent, table.padded
+        self._agent, self._data, self._arrays = agent, table.padded, padded_arrays(table.padded)
         self.parameters, self._n = agent.parameters(table), len(table.choices)
         self._scan = scan_of(agent, self.parameters, self._n)
 
     def log_likelihood(self, x: FloatArray) -> tuple[float, FloatArray]:
         """See `Likelihood.log_likelihood`."""
-        value, slope = self._scan.slope_of(x, self._data)
-        return value, slope
+        value, slope = self._scan.slopes(np.asarray(x)[None, None], {k: v[None] for k, v in self._arrays.items()})
+        return float(value[0, 0]), np.asarray(slope[0, 0])
 
     def pointwise(self, x: FloatArray) -> FloatArray:
         """See `Likelihood.pointwise`; second-stage choices count with the first of their trial."""
-        rows = self._scan.rows_of(x, self._data).log_likelihood
-        return np.asarray(rows[self._data.scored & (self._data.choice >= 0)])
+        counted = self._data.scored & (self._data.choice >= 0)
+        return np.asarray(self._scan.trials(x, self._arrays).log_likelihood)[filled(counted, 2) > 0]
 
     def policy(self, x: FloatArray) -> AgentPolicy:
         """See `Likelihood.policy`."""
@@ -170,17 +189,11 @@ class Agent(OneTrial, Model):
 
     def evidence_of(self, table: Behaviour, columns: int) -> Evidence:
         """See `Model.evidence_of`: value differences (Pedersen, Frank & Biele 2017, 10.3758/s13423-016-1199-y)."""
-        parameters, data = self.parameters(table), table.padded
+        parameters, data, n = self.parameters(table), table.padded, len(table.choices)
         inside = np.arange(data.choice.shape[1]) < data.lengths[:, None]
-        scan = scan_of(self, parameters, len(table.choices))
-
-        def slope(x: FloatArray) -> Slope:
-            rows, slopes = scan.derivatives_of(x, data)
-            jacobian = np.moveaxis(as_columns(np.moveaxis(slopes.logits[inside], -1, 0), columns), 0, -1)
-            value = as_columns(rows.logits[inside], columns)
-            return Slope(value, jacobian, float(rows.second.sum()), slopes.second.sum((0, 1)))
-
-        return Evidence(parameters, slope, lambda x: (AgentPolicy(self, parameters, x, len(table.choices)), 1.0))
+        trials = padded_arrays(data), widened(np.flatnonzero(filled(inside, 2)))
+        scan = scan_of(self, parameters, n)
+        return Evidence(parameters, scan.evidence, trials, lambda x: (AgentPolicy(self, parameters, x, n), 1.0))
 
     def log_likelihoods(self, tables: Sequence[Behaviour]) -> Callable[[Any], Any]:
         """See `Model.log_likelihoods`."""
@@ -227,11 +240,8 @@ class _Posterior:
         z = (x - self.mean[:, None]) / self.sd[:, None]
         return 0.5 * (z**2).sum(-1) - value, z / self.sd[:, None] - slope * self.unit[:, None]
 
-    def values(self, rows: np.ndarray, x: FloatArray) -> FloatArray:
-        """Return values (rows, points) of some problems at points (rows, points, parameters)."""
-        return np.stack([self._values(int(k), points) for k, points in zip(rows, x, strict=True)])
-
-    def _values(self, k: int, x: FloatArray) -> FloatArray:
+    def values(self, k: int, x: FloatArray) -> FloatArray:
+        """Return values (points,) of a problem, given by number, at points (points, parameters)."""
         data = {name: each[k] for name, each in self._data.items()}
         pieces = [x[start : start + self._most] for start in range(0, len(x), self._most)]
         scores = [np.asarray(self._scan.values(piece * self.unit[k], data)) for piece in pieces]
@@ -256,25 +266,17 @@ def fit_together(agent: OneTrial, problems: Sequence[Problem]) -> list[Fitted]:
     covariance = np.stack([inverse_curvature(each, posterior.sd[k]) for k, each in enumerate(curved)])
     remaining = 0.5 * np.einsum("fi,fij,fj->f", slope, covariance, slope)
     score = posterior.log_likelihood(x, value)
-    intervals: dict[int, tuple[FloatArray, FloatArray]] = {}
-    exact = np.flatnonzero([each.intervals for each in problems])
-    if len(exact):
-        seeds = [problems[int(k)].seed for k in exact]
-
-        def scored(which: np.ndarray, tried: FloatArray) -> FloatArray:
-            return posterior.values(exact[which], tried)
-
-        found = credible(scored, points[exact], values[exact], covariance[exact], seeds)
-        for j in np.flatnonzero(found.valid):
-            unit = posterior.unit[exact[j]]
-            intervals[int(exact[j])] = found.sd[j] * unit, np.stack([found.low[j], found.high[j]]) * unit
     fits = []
     for k, (problem, parameters) in enumerate(zip(problems, posterior.parameters, strict=True)):
         unit = posterior.unit[k]
         best = Maximum(x[k] * unit, value[k], covariance[k] * np.outer(unit, unit), bool(remaining[k] < CONVERGED))
         policy = AgentPolicy(agent, parameters, best.x, posterior.n)
+        intervals = None
+        if problem.intervals:
+            found = credible(partial(posterior.values, k), points[k], values[k], covariance[k], problem.seed)
+            intervals = (found.sd * unit, found.ends * unit) if found.valid else None
         sd = prior_of(parameters)[1] if problem.prior is None else None
-        fits.append(fit_at(agent.name, policy, float(score[k]), parameters, best, intervals.get(k), sd))
+        fits.append(fit_at(agent.name, policy, float(score[k]), parameters, best, intervals, sd))
     return fits
 
 
@@ -293,5 +295,5 @@ def _starts(posterior: _Posterior, problems: Sequence[Problem]) -> FloatArray:
     d = posterior.mean.shape[1]
     draws = [0.8 * np.random.default_rng(each.seed).standard_normal((DRAWS - 1, d)) for each in problems]
     points = posterior.mean[:, None] + posterior.sd[:, None] * np.pad(np.stack(draws), ((0, 0), (1, 0), (0, 0)))
-    order = posterior.values(np.arange(len(points)), points).argsort(1)[:, :STARTS]
+    order = np.stack([posterior.values(k, each) for k, each in enumerate(points)]).argsort(1)[:, :STARTS]
     return np.asarray(np.take_along_axis(points, order[..., None], 1))

@@ -8,7 +8,7 @@ for option c relative to the mean of all options. ``t_R`` and ``lapse`` are as i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -18,7 +18,7 @@ from jax.scipy.special import ndtr
 
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.parameters import ModelParameter, positive
-from neurogym.behaviour.models.responses import LAPSE, Response, constants
+from neurogym.behaviour.models.responses import LAPSE, Response
 
 #: Points and weights of the quadrature over decision times, as shares of the longest.
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(120)
@@ -54,7 +54,7 @@ class BallisticResponse(Response):
     """
 
     options: int = 2
-    constants: Mapping[str, float] = constants()
+    constants: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     every = {
         "B": positive(0.8, 0.8, "B"),

@@ -92,21 +92,6 @@ class TransitionInputs:
         return self.values(trial.stimuli, trial.choice, trial.reward)
 
 
-def transition_probabilities(base: FloatArray, weights: FloatArray, inputs: FloatArray) -> FloatArray:
-    """Return the probabilities of the next state given the state and the inputs of a trial.
-
-    Args:
-        base: at mean inputs, shape (states, states).
-        weights: of the inputs, shape (states, inputs).
-        inputs: shape (..., inputs).
-
-    Returns:
-        Shape (..., states before, states after).
-    """
-    logits = np.log(np.maximum(base, 1e-300)) + (inputs @ weights.T)[..., None, :]
-    return np.exp(log_softmax(logits))
-
-
 @dataclass(frozen=True)
 class Chain:
     """Parameters of the model.
@@ -132,7 +117,8 @@ class Chain:
         """Return the transitions after trials with inputs (..., inputs), shape (..., states, states)."""
         if not self.inputs.size:
             return self.transitions
-        return transition_probabilities(self.transitions, self.inputs, inputs)
+        logits = np.log(np.maximum(self.transitions, 1e-300)) + (inputs @ self.inputs.T)[..., None, :]
+        return np.exp(log_softmax(logits))
 
     def next_states(self, state: FloatArray, inputs: FloatArray) -> FloatArray:
         """Return the distribution of states (sessions, states) after trials with inputs (sessions, inputs)."""
@@ -156,11 +142,6 @@ class ChainTrials(NamedTuple):
 def state_logits(weights: Any, x: Any) -> Any:
     """Return the logits of the choices but the first, in each state, shape (..., states, choices - 1)."""
     return (x @ weights.reshape(-1, x.shape[-1]).T).reshape(*x.shape[:-1], len(weights), -1)
-
-
-def emission(chain: Chain, x: FloatArray, choice: np.ndarray) -> FloatArray:
-    """Return the likelihood of each choice in each state, 1 for misses, shape (..., states)."""
-    return np.maximum(np.exp(log_chosen(state_logits(chain.weights, x), choice[..., None])), 1e-12)
 
 
 def fit_chain(starts: Sequence[Chain], trials: ChainTrials) -> tuple[Chain, float]:
@@ -199,7 +180,8 @@ def expected_states(chain: Chain, x: FloatArray, choice: np.ndarray, inputs: Flo
         inputs: of the transitions after each trial, shape (sessions, trials, inputs); None for none.
     """
     each = np.zeros((*choice.shape, 0)) if inputs is None else inputs
-    return states_given(chain, np.log(emission(chain, x, choice)), each)
+    logs = log_chosen(state_logits(chain.weights, x), choice[..., None])
+    return states_given(chain, np.maximum(logs, np.log(1e-12)), each)
 
 
 def states_given(chain: Chain, log_emissions: FloatArray, inputs: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ that is reached, with the Gaussian variability of v integrated.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models import first_passage
 from neurogym.behaviour.models.base import UnfitError
 from neurogym.behaviour.models.parameters import positive
-from neurogym.behaviour.models.responses import DIFFUSION, DIFFUSION_WORDS, Response, constants
+from neurogym.behaviour.models.responses import DIFFUSION, DIFFUSION_WORDS, Response
 from neurogym.behaviour.models.scan import rounded
 from neurogym.messages.options import option
 
@@ -105,7 +105,7 @@ class CollapsingResponse(Response):
     """
 
     form: str
-    constants: Mapping[str, float] = constants()
+    constants: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     every = {**{name: DIFFUSION[name] for name in ("A", "t_R", "z", "lapse", "eta")}, "c": positive(0.3, 1.0, "c")}
     words = {
@@ -148,31 +148,31 @@ class CollapsingResponse(Response):
         ratio = _log_ratio(moved, t, evidence[0], p["eta"])
         return jnp.where(time > 1e-4, jnp.exp(jnp.minimum(log + ratio, LARGEST)), 0.0)
 
-    def until(self, time: Any, evidence: Any, p: Any, nodes: Any) -> Any:
-        """See `Response.until`."""
+    @staticmethod
+    def cells(evidence: Any, p: Any) -> Any:
+        """Return the probability of each option in each cell of the grid of decision time, shape (2, cells)."""
         solution = p["solution"]
-        inside = jnp.clip((time - TIME + WIDTH / 2) / WIDTH, 0, 1)
         moved = jnp.array([[-1.0], [1.0]]) * solution.bound - solution.start
         log = solution.log_density + _log_ratio(moved, TIME, evidence[0], p["eta"])
-        return (jnp.exp(jnp.minimum(log, LARGEST)) * WIDTH * inside).sum(1)
+        return jnp.exp(jnp.minimum(log, LARGEST)) * WIDTH
+
+    def until(self, time: Any, evidence: Any, p: Any, nodes: Any) -> Any:
+        """See `Response.until`."""
+        return (self.cells(evidence, p) * jnp.clip((time - TIME + WIDTH / 2) / WIDTH, 0, 1)).sum(1)
 
     def decide(
         self, evidence: FloatArray, p: Mapping[str, FloatArray], rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
-        """See `Response.decide`; a random walk in steps of 1 ms."""
-        drift = evidence[:, 0] + p["eta"] * rng.standard_normal(len(evidence))
-        choice, time = np.zeros(len(drift), np.int64), np.zeros(len(drift))
-        first, group = self.nodes(p)
-        for k in range(int(group.max(initial=-1)) + 1):
-            rows = np.flatnonzero(group == k)
-            a, c, z = (float(p[name][first[k]]) for name in ("A", "c", "z"))
-            bounds = np.asarray(bound_at(self.form, (np.arange(LONGEST / 1e-3) + 0.5) * 1e-3, a, c))
-            start = np.full(len(rows), (2 * z - 1) * a)
-            at = partial(_at, bounds)
-            choice[rows], time[rows] = first_passage.sample(drift[rows], at, start, rng, LONGEST)
-        return choice, time
+        """See `Response.decide`."""
+
+        def mass(rows: IntArray) -> FloatArray:
+            values = {name: each[rows] for name, each in p.items()}
+            cells = np.asarray(_cells(self, self.nodes(values), evidence[rows], values))
+            return cells.reshape(len(rows), -1)
+
+        return first_passage.drawn_from_cells(mass, _EDGES, len(evidence), rng)
 
 
-def _at(bounds: FloatArray, time: float) -> FloatArray:
-    """Return the bound in the step of 1 ms that a time in s lies in."""
-    return np.asarray(bounds[int(time / 1e-3)])
+@partial(jax.jit, static_argnums=0)
+def _cells(response: CollapsingResponse, nodes: Any, evidence: Any, p: Any) -> Any:
+    return jax.vmap(response.cells)(evidence, response.prepared(p, nodes))

@@ -8,14 +8,14 @@ posterior and proposal, and drawn again from a distribution with their weighted 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.search import Loss
 
 #: Points of the first two rounds, which later double up to the most, and most rounds.
 POINTS, MOST, ROUNDS = 400, 3200, 9
@@ -27,25 +27,22 @@ LOWER, EFFECTIVE = 8.0, 40.0
 ENOUGH, STEADY = 400.0, 0.08
 
 
-@dataclass
-class Credible:
+class Credible(NamedTuple):
     """Marginal posterior of each parameter, in the scale of the search.
 
     Attributes:
-        low: 2.5 % quantile, shape (functions, parameters).
-        high: 97.5 % quantile, shape (functions, parameters).
-        sd: standard deviation, shape (functions, parameters).
-        effective: number of independent points to which the weighted points are equal, shape (functions,).
+        ends: 2.5 % and 97.5 % quantiles, shape (2, parameters).
+        sd: standard deviations, shape (parameters,).
+        effective: number of independent points to which the weighted points are equal.
     """
 
-    low: FloatArray
-    high: FloatArray
+    ends: FloatArray
     sd: FloatArray
-    effective: FloatArray
+    effective: float
 
     @property
-    def valid(self) -> np.ndarray:
-        """Whether the points determine the intervals, shape (functions,)."""
+    def valid(self) -> bool:
+        """Whether the points determine the intervals."""
         return self.effective >= EFFECTIVE
 
 
@@ -76,70 +73,39 @@ class _Proposal:
 
 
 def credible(
-    loss: Loss, maxima: FloatArray, values: FloatArray, covariance: FloatArray, seeds: Sequence[int]
+    loss: Callable[[FloatArray], FloatArray], maxima: FloatArray, values: FloatArray, covariance: FloatArray, seed: int
 ) -> Credible:
-    """Return credible intervals of the parameters of several functions.
+    """Return credible intervals of the parameters of a function.
 
     Args:
-        loss: negative log-posteriors, see `neurogym.behaviour.models.search.Loss`.
-        maxima: points where searches ended, shape (functions, searches, parameters).
-        values: losses there, shape (functions, searches).
-        covariance: inverse curvatures at the best of them, shape (functions, parameters, parameters).
-        seeds: seed of each function.
-    """
-    close = values <= values.min(1, keepdims=True) + LOWER
-    samples = [_Samples(maxima[k, close[k]], covariance[k], seed) for k, seed in enumerate(seeds)]
-    for number in range(ROUNDS):
-        active = np.array([k for k, each in enumerate(samples) if not each.steady], int)
-        if not len(active):
-            break
-        drawn = np.stack([samples[k].draw(min(POINTS * 2 ** max(number - 1, 0), MOST)) for k in active])
-        found = -np.nan_to_num(loss(active, drawn), nan=np.inf, posinf=np.inf)
-        for k, points, posterior in zip(active, drawn, found, strict=True):
-            samples[k].add(points, posterior)
-    ends = np.stack([each.ends for each in samples])
-    sd, effective = np.stack([each.sd for each in samples]), np.array([each.effective for each in samples])
-    return Credible(ends[:, 0], ends[:, 1], sd, effective)
-
-
-class _Samples:
-    """Weighted points of one function, and the distributions that these were drawn from.
-
-    Args:
-        centres: maxima, shape (maxima, parameters).
-        covariance: inverse curvature at the best of these.
+        loss: negative log-posteriors (points,) at points (points, parameters).
+        maxima: points where searches ended, shape (searches, parameters).
+        values: losses there, shape (searches,).
+        covariance: inverse curvature at the best of them, shape (parameters, parameters).
         seed: random seed.
     """
-
-    def __init__(self, centres: FloatArray, covariance: FloatArray, seed: int):
-        d = centres.shape[1]
-        self.rng, self.covariance = np.random.default_rng([seed, 17]), covariance
-        self.proposals, self.counts = [_Proposal.of(centres, WIDER**2 * covariance)], list[int]()
-        self.points, self.posterior = np.zeros((0, d)), np.zeros(0)
-        self.ends, self.sd = np.full((2, d), np.nan), np.full(d, np.nan)
-        self.effective, self.change, self.steady = 0.0, np.inf, False
-
-    def draw(self, n: int) -> FloatArray:
-        """Return points of the latest distribution."""
-        return self.proposals[-1].draw(self.rng, n)
-
-    def add(self, points: FloatArray, posterior: FloatArray) -> None:
-        """Weight further points with all others, and add a distribution with the weighted mean and covariance."""
-        self.counts.append(len(points))
-        self.points, self.posterior = np.concatenate([self.points, points]), np.append(self.posterior, posterior)
-        each = [q.log_density(self.points) + np.log(n) for q, n in zip(self.proposals, self.counts, strict=True)]
-        weights = _normalised(self.posterior - logsumexp(each, axis=0))
-        mean = weights @ self.points
-        centred = self.points - mean
+    rng, proposals, counts = np.random.default_rng([seed, 17]), list[_Proposal](), list[int]()
+    proposal = _Proposal.of(maxima[values <= values.min() + LOWER], WIDER**2 * covariance)
+    points, posterior = np.zeros((0, maxima.shape[1])), np.zeros(0)
+    ends, changes = np.full((2, maxima.shape[1]), np.nan), list[float]()
+    for number in range(ROUNDS):
+        proposals.append(proposal)
+        counts.append(min(POINTS * 2 ** max(number - 1, 0), MOST))
+        drawn = proposal.draw(rng, counts[-1])
+        points = np.concatenate([points, drawn])
+        posterior = np.append(posterior, -np.nan_to_num(loss(drawn), nan=np.inf, posinf=np.inf))
+        each = [q.log_density(points) + np.log(n) for q, n in zip(proposals, counts, strict=True)]
+        weights = _normalised(posterior - logsumexp(each, axis=0))
+        mean = weights @ points
+        centred = points - mean
         spread = (weights[:, None] * centred).T @ centred
-        self.proposals.append(_Proposal.of(mean[None], 1.1 * spread + 0.01 * self.covariance))
-        order = self.points.argsort(0)
-        ranked, reached = np.take_along_axis(self.points, order, 0), np.cumsum(weights[order], 0)
-        before, self.ends = self.ends, np.stack([_quantile(ranked, reached, q) for q in (0.025, 0.975)])
-        self.sd, self.effective = np.sqrt(weights @ centred**2), float(1 / (weights**2).sum())
-        last, width = self.change, np.maximum(self.ends[1] - self.ends[0], 1e-12)
-        self.change = float((np.abs(self.ends - before) / width).max())  # nan after the first round
-        self.steady = bool(self.effective >= ENOUGH and self.change < STEADY and last < STEADY)
+        proposal = _Proposal.of(mean[None], 1.1 * spread + 0.01 * covariance)
+        before, ends = ends, np.quantile(points, (0.025, 0.975), axis=0, weights=weights, method="inverted_cdf")
+        sd, effective = np.sqrt(weights @ centred**2), float(1 / (weights**2).sum())
+        changes.append(float((np.abs(ends - before) / np.maximum(ends[1] - ends[0], 1e-12)).max()))
+        if effective >= ENOUGH and len(changes) > 2 and max(changes[-2:]) < STEADY:  # the first is not a number
+            break
+    return Credible(ends, sd, effective)
 
 
 def _normalised(logs: FloatArray) -> FloatArray:
@@ -147,9 +113,3 @@ def _normalised(logs: FloatArray) -> FloatArray:
     weights = np.exp(logs - logs.max())
     weights = np.minimum(weights, weights.mean() * np.sqrt(len(weights)))
     return np.asarray(weights / weights.sum())
-
-
-def _quantile(points: FloatArray, reached: FloatArray, q: float) -> FloatArray:
-    """Return a quantile of each column of points in order, given the weight up to each."""
-    index = np.minimum((reached < q).sum(0), len(points) - 1)
-    return np.asarray(points[index, np.arange(points.shape[1])])

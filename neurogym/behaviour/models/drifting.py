@@ -87,26 +87,18 @@ class Drifting(OneByOne):
         marks = self.limits.marks({f"sigma {name}": walk.step[k] for k, name in enumerate(names)})
         errors = posterior.spread(walk) if problem.intervals else np.full(2 * len(mean), np.nan)
         for k, name in enumerate(names):
-            for label, variance, error in (
-                (f"sigma {name}", walk.step[k], errors[len(mean) + k]),
-                (f"sigma at start {name}", walk.start[k], errors[k]),
-            ):
+            step = f"sigma {name}", walk.step[k], errors[len(mean) + k]
+            for label, variance, error in (step, (f"sigma at start {name}", walk.start[k], errors[k])):
                 estimates[label] = walks.deviation(float(variance), float(error))
                 if error >= INFORMED * walks.SPREAD or (len(table.sessions) < 2 and "at start" in label):
                     marks.setdefault(label, NOT_IDENTIFIED)
-        return Fitted(
-            self.name,
-            DriftingPolicy(features, walk),
-            estimates,
-            score,
-            {
-                "weights": smoothed.mean,
-                "weights_sd": np.sqrt(np.diagonal(smoothed.covariance, 0, 2, 3)),
-                "names": names,
-                "lengths": [len(each) for each in table.sessions],
-            },
-            marks,
-        )
+        details = {
+            "weights": smoothed.mean,
+            "weights_sd": np.sqrt(np.diagonal(smoothed.covariance, 0, 2, 3)),
+            "names": names,
+            "lengths": [len(each) for each in table.sessions],
+        }
+        return Fitted(self.name, DriftingPolicy(features, walk), estimates, score, details, marks)
 
 
 def design(features: Features, problem: Problem) -> tuple[FloatArray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Evidence of each trial that drives a response: the logits of a model of choices, with derivatives.
+"""Evidence of each trial that drives a response: the logits of a model of choices.
 
 The drift of a diffusion is such a model: its logit is the drift, in proportion to a stimulus or by a formula. For
 signed evidence x it is ``k (x - x0)``, as in Palmer, Huk & Shadlen (2005, 10.1167/5.5.1), with k the drift per unit of
@@ -8,13 +8,13 @@ evidence (1 / sqrt(s)); without a stimulus the drift is constant.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.base import Model, Policy, UnfitError, each_subject, require_two
+from neurogym.behaviour.models.base import Model, Policy, UnfitError, require_two
 from neurogym.behaviour.models.formulas import Formula, formula_arrays, stored_formula
 from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import Behaviour, Session
@@ -22,24 +22,6 @@ from neurogym.messages.options import option
 
 #: Largest typical drift per s of the prior of weights of evidence.
 DRIFT = 10.0
-#: Drift per s of a logit of 1, for models that were fitted to the choices before.
-FACTOR = ModelParameter("drift per logit", "positive", 0.0, 1.0)
-
-
-class Slope(NamedTuple):
-    """Evidence with derivatives.
-
-    Attributes:
-        value: shape (trials, columns).
-        jacobian: derivative by each parameter in the unbounded scale, shape (trials, columns, parameters).
-        extra: log-likelihood of what else the subject did, such as second-stage choices.
-        extra_slope: its derivatives, shape (parameters,).
-    """
-
-    value: FloatArray
-    jacobian: FloatArray
-    extra: float
-    extra_slope: FloatArray
 
 
 @dataclass(frozen=True)
@@ -48,20 +30,30 @@ class Evidence:
 
     Attributes:
         parameters: of the evidence.
-        slope: returns the evidence of all trials at a point, with derivatives.
+        value: returns, at a point and for ``data``, the evidence (trials, columns) or logits (trials, choices), and the
+            log-likelihood of what else the subject did, such as second-stage choices. It can be differentiated by JAX;
+            equal functions share compiled code.
+        data: of the trials, `widened`.
         policy: returns the model of choices at a point, and the factor on its logits that makes them the evidence.
         formulas: of the evidence, by name.
     """
 
     parameters: tuple[ModelParameter, ...]
-    slope: Callable[[FloatArray], Slope]
+    value: Callable[[Any, Any], tuple[Any, Any]]
+    data: Any
     policy: Callable[[FloatArray], tuple[Policy, float]]
     formulas: Mapping[str, Formula] = field(default_factory=dict)
 
 
-def as_columns(logits: FloatArray, columns: int) -> FloatArray:
+def widened(values: np.ndarray, least: int = 256) -> np.ndarray:
+    """Return values (trials, ...) with the last repeated up to a power of two, so that few shapes are compiled."""
+    size = max(1 << (len(values) - 1).bit_length(), least)
+    return np.pad(values, [(0, size - len(values))] + [(0, 0)] * (values.ndim - 1), mode="edge")
+
+
+def as_columns(logits: Any, columns: int) -> Any:
     """Return logits (..., choices) as evidence: the difference of the second from the first option, or all."""
-    return logits[..., 1:2] - logits[..., :1] if columns == 1 else logits
+    return logits[..., 1:2] - logits[..., :1] if columns < logits.shape[-1] else logits
 
 
 def weight_parameters(names: Sequence[str], matrix: FloatArray, prefix: str = "") -> tuple[ModelParameter, ...]:
@@ -73,55 +65,13 @@ def weight_parameters(names: Sequence[str], matrix: FloatArray, prefix: str = ""
     )
 
 
-def linear_slope(predictors: FloatArray) -> Callable[[FloatArray], Slope]:
-    """Return evidence as a linear function of predictors (trials, columns, parameters)."""
-    return lambda x: Slope(predictors @ x, predictors, 0.0, np.zeros(len(x)))
+def linear(x: Any, predictors: Any) -> tuple[Any, float]:
+    """Return evidence as a linear function of predictors (trials, columns, parameters), see `Evidence.value`."""
+    return predictors @ x, 0.0
 
 
-def known_evidence(policy: Policy, table: Behaviour, columns: int) -> Evidence:
-    """Return the logits of a model that was fitted before, times a factor that is estimated with the times.
-
-    Args:
-        policy: the fitted model.
-        table: sessions of the fit.
-        columns: 1 for the difference of two options, or the number of options.
-    """
-    rows = each_subject(policy, table.sessions, lambda own, sessions: own.logits_of(sessions))
-    logits = as_columns(np.concatenate(rows), columns)
-
-    def slope(x: FloatArray) -> Slope:
-        value = float(np.exp(x[0])) * logits
-        return Slope(value, value[..., None], 0.0, np.zeros(1))
-
-    return Evidence((FACTOR,), slope, lambda x: (policy, float(np.exp(x[0]))))
-
-
-def fixed_evidence(evidence: Evidence, fix: Mapping[str, float]) -> Evidence:
-    """Return evidence of which some parameters are fixed.
-
-    Args:
-        evidence: evidence with all parameters.
-        fix: value of each parameter that is fixed, by name; other names are ignored.
-    """
-    free = np.array([each.name not in fix for each in evidence.parameters], bool)
-    if free.all():
-        return evidence
-    point = np.zeros(len(free))
-    for k in np.flatnonzero(~free):
-        each = evidence.parameters[k]
-        point[k] = each.unbounded(each.checked(fix[each.name]))
-
-    def complete(x: FloatArray) -> FloatArray:
-        every = point.copy()
-        every[free] = x
-        return every
-
-    def slope(x: FloatArray) -> Slope:
-        each = evidence.slope(complete(x))
-        return Slope(each.value, each.jacobian[..., free], each.extra, each.extra_slope[free])
-
-    parameters = tuple(evidence.parameters[k] for k in np.flatnonzero(free))
-    return replace(evidence, parameters=parameters, slope=slope, policy=lambda x: evidence.policy(complete(x)))
+def _proportional(x: Any, stimulus: Any) -> tuple[Any, float]:
+    return x[0] * (stimulus - x[1]), 0.0
 
 
 @dataclass(frozen=True)
@@ -198,22 +148,15 @@ class Drift(Model):
         formula = self._formula(table)
         if formula is not None:
             matrix = formula.matrix(table.sessions)
-            parameters = weight_parameters(formula.names, matrix, "drift: ")
-            slope = linear_slope(matrix[:, None])
-            return Evidence(parameters, slope, lambda x: (DriftPolicy(x, formula), 1.0), {"drift": formula})
+            parameters, data = weight_parameters(formula.names, matrix, "drift: "), widened(matrix)[:, None]
+            return Evidence(parameters, linear, data, lambda x: (DriftPolicy(x, formula), 1.0), {"drift": formula})
         if not table.stimuli:
-            parameters = (ModelParameter("drift", sd=DRIFT / 2),)
-            return Evidence(parameters, linear_slope(np.ones((table.n_trials, 1, 1))), lambda x: (DriftPolicy(x), 1.0))
-        stimulus = np.nan_to_num(table.join("stimuli"))[:, 0]
+            parameters, data = (ModelParameter("drift", sd=DRIFT / 2),), widened(np.ones((table.n_trials, 1, 1)))
+            return Evidence(parameters, linear, data, lambda x: (DriftPolicy(x), 1.0))
+        stimulus = np.nan_to_num(table.join("stimuli"))[:, :1]
         size = float(np.median(np.abs(stimulus[stimulus != 0]))) if stimulus.any() else 1.0
-
-        def proportional(x: FloatArray) -> Slope:
-            difference = stimulus - x[1]
-            jacobian = np.stack([difference, np.full(len(difference), -x[0])], -1)[:, None]
-            return Slope((x[0] * difference)[:, None], jacobian, 0.0, np.zeros(2))
-
         parameters = (ModelParameter("k", sd=DRIFT / size), ModelParameter("x0", sd=size))
-        return Evidence(parameters, proportional, lambda x: (DriftPolicy(x), 1.0))
+        return Evidence(parameters, _proportional, widened(stimulus), lambda x: (DriftPolicy(x), 1.0))
 
     def remarks(self, table: Behaviour, values: Mapping[str, float]) -> list[str]:
         """See `Model.remarks`: a negative drift per unit of evidence."""

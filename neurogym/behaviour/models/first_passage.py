@@ -145,59 +145,35 @@ def draw(
         start: starting point as a share of the distance, shape (trials,).
         rng: source of randomness.
     """
-    choice, time = np.zeros(len(drift), np.int64), np.zeros(len(drift))
     edges = LONGEST * np.linspace(0, 1, CELLS + 1) ** 2
     middle, width = (edges[1:] + edges[:-1]) / 2, np.diff(edges)
-    for first in range(0, len(drift), CHUNK):
-        rows = slice(first, first + CHUNK)
-        count = len(drift[rows])
-        each = [np.pad(values[rows], (0, rounded(count) - count), mode="edge") for values in (drift, bound, start)]
-        density = np.asarray(_cells(middle, *each))[:count]
-        cumulative = np.cumsum(density * np.tile(width, 2) * bound[rows, None] ** 2, 1)
-        target = rng.random(count) * cumulative[:, -1]
-        cell = np.minimum((cumulative < target[:, None]).sum(1), 2 * CELLS - 1)
-        choice[rows] = cell >= CELLS
-        inside = edges[cell % CELLS] + rng.random(count) * width[cell % CELLS]
-        time[rows] = inside * bound[rows] ** 2
-    return choice, time
+
+    def mass(rows: IntArray) -> FloatArray:
+        density = np.asarray(_cells(middle, drift[rows], bound[rows], start[rows]))
+        return density * np.tile(width, 2) * bound[rows, None] ** 2
+
+    choice, time = drawn_from_cells(mass, edges, len(drift), rng)
+    return choice, time * bound**2
 
 
-def sample(
-    drift: FloatArray,
-    bound: Callable[[float], FloatArray],
-    start: FloatArray,
-    rng: np.random.Generator,
-    longest: float = 20.0,
-    step: float = 1e-3,
+def drawn_from_cells(
+    mass: Callable[[IntArray], FloatArray], edges: FloatArray, n: int, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray]:
-    """Return simulated choices (1 upper, 0 lower, -1 undecided) and decision times in s, shape (trials,).
-
-    Steps of a random walk, with the probability that the path crossed a bound within a step (a Brownian bridge), so
-    that the length of the step biases neither choices nor times noticeably.
+    """Return choices (1 upper, 0 lower) and times of ``n`` trials from the probabilities of cells of time.
 
     Args:
-        drift: per s, shape (trials,).
-        bound: half the distance between the bounds at a time, around 0, shape (trials,) or a number.
-        start: starting point between the bounds, in the unit of the bounds, 0 midway, shape (trials,).
+        mass: probabilities (trials, 2 x cells) of the cells of the lower and of the upper bound, in some of the trials.
+        edges: of the cells, shape (cells + 1,).
+        n: number of trials.
         rng: source of randomness.
-        longest: time in s after which a trial remains undecided.
-        step: length of a step in s.
     """
-    x, n = start.astype(float).copy(), len(drift)
-    choice, time = np.full(n, -1), np.full(n, np.nan)
-    active = np.arange(n)
-    for k in range(int(longest / step)):
-        if not len(active):
-            break
-        edge = np.broadcast_to(bound((k + 0.5) * step), (n,))[active]
-        before = x[active]
-        after = before + drift[active] * step + np.sqrt(step) * rng.standard_normal(len(active))
-        u = rng.random((2, len(active)))
-        over = (after >= edge) | (u[0] < np.exp(-2 * np.maximum((edge - before) * (edge - after), 0) / step))
-        under = (after <= -edge) | (u[1] < np.exp(-2 * np.maximum((edge + before) * (edge + after), 0) / step))
-        ended = over | under
-        choice[active[ended]] = np.where(over & under, after > 0, over)[ended]
-        time[active[ended]] = (k + rng.random(int(ended.sum()))) * step
-        x[active] = after
-        active = active[~ended]
+    choice, time, cells = np.zeros(n, np.int64), np.zeros(n), len(edges) - 1
+    for first in range(0, n, CHUNK):
+        rows = np.arange(first, min(first + CHUNK, n))
+        wide = np.pad(rows, (0, rounded(len(rows)) - len(rows)), mode="edge")
+        cumulative = np.cumsum(mass(wide)[: len(rows)], 1)
+        target = rng.random(len(rows)) * cumulative[:, -1]
+        cell = np.minimum((cumulative < target[:, None]).sum(1), 2 * cells - 1)
+        choice[rows] = cell >= cells
+        time[rows] = edges[cell % cells] + rng.random(len(rows)) * np.diff(edges)[cell % cells]
     return choice, time

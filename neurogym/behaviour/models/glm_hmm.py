@@ -60,13 +60,46 @@ def expected_log_likelihood(smoothed: walks.Belief, x: FloatArray, choice: np.nd
     return np.asarray(log_chosen(logits, choice.reshape(-1, 1)) @ walks.quadrature(len(ways))[1]).reshape(choice.shape)
 
 
-def state_columns(p: FloatArray) -> dict[str, FloatArray]:
-    """Return probabilities of hidden states (sessions, states) as columns, ``state_2`` and so on."""
-    return {f"state_{k + 1}": p[:, k] for k in range(1, p.shape[1])}
+#: Predictors from earlier trials, probabilities of the states (sessions, states), and beliefs about drifting weights.
+State = tuple[FloatArray, FloatArray, tuple[walks.Belief, ...]]
+
+
+class StatesPolicy(Policy):
+    """Choices from filtered states.
+
+    Attributes:
+        features: predictors.
+        inputs: of the transitions.
+    """
+
+    features: Features
+    inputs: chains.TransitionInputs
+
+    def choices(self, state: State, x: FloatArray) -> FloatArray:
+        """Return the probability of each choice in each state given predictors, shape (states, sessions, choices)."""
+        raise NotImplementedError
+
+    def columns_before(self, state: State) -> dict[str, FloatArray]:
+        """See `Policy.columns_before`: probabilities of the states but the first."""
+        return {f"state_{k + 1}": state[1][:, k] for k in range(1, state[1].shape[1])}
+
+    def probabilities(self, state: State, stimuli: FloatArray) -> FloatArray:
+        """See `Policy.probabilities`."""
+        return np.einsum("ksc,sk->sc", self.choices(state, self.features.now(state[0], stimuli)), state[1])
+
+    def after(self, state: State, trial: ParallelTrials, chain: chains.Chain) -> tuple[State, FloatArray, FloatArray]:
+        """Return the state after a trial, beliefs as before, the probability of each state in it, and predictors."""
+        past, states, beliefs = state
+        x = self.features.now(past, trial.stimuli)
+        likelihood = np.clip(self.choices(state, x)[:, np.arange(len(x)), trial.choice].T, 1e-12, 1)
+        joint = states * np.where(trial.choice[:, None] < 0, 1.0, likelihood)
+        now = joint / joint.sum(1, keepdims=True)
+        following = chain.next_states(now, self.inputs.of_trial(trial))
+        return (self.features.after(past, trial), following, beliefs), now, x
 
 
 @dataclass
-class ChainPolicy(Policy):
+class ChainPolicy(StatesPolicy):
     """Choices from the filtered state.
 
     Attributes:
@@ -79,28 +112,22 @@ class ChainPolicy(Policy):
     chain: chains.Chain
     inputs: chains.TransitionInputs = field(default_factory=chains.TransitionInputs)
 
-    def begin(self, n: int) -> tuple[FloatArray, FloatArray]:
+    def begin(self, n: int) -> State:
         """See `Policy.begin`."""
-        return self.features.begin(n), np.tile(self.chain.start, (n, 1))
+        return self.features.begin(n), np.tile(self.chain.start, (n, 1)), ()
 
-    def columns_before(self, state: tuple[FloatArray, FloatArray]) -> dict[str, FloatArray]:
-        """See `Policy.columns_before`."""
-        return state_columns(state[1])
+    def choices(self, state: State, x: FloatArray) -> FloatArray:
+        """See `StatesPolicy.choices`."""
+        logits = with_reference(chains.state_logits(self.chain.weights, x))
+        return np.exp(log_softmax(logits)).swapaxes(0, 1)
 
-    def probabilities(self, state: tuple[FloatArray, FloatArray], stimuli: FloatArray) -> FloatArray:
-        """See `Policy.probabilities`."""
-        logits = chains.state_logits(self.chain.weights, self.features.now(state[0], stimuli))
-        return np.einsum("skc,sk->sc", np.exp(log_softmax(with_reference(logits))), state[1])
-
-    def advance(self, state: tuple[FloatArray, FloatArray], trial: ParallelTrials) -> tuple[FloatArray, FloatArray]:
+    def advance(self, state: State, trial: ParallelTrials) -> State:
         """See `Policy.advance`."""
-        joint = state[1] * chains.emission(self.chain, self.features.now(state[0], trial.stimuli), trial.choice)
-        now = joint / joint.sum(1, keepdims=True)
-        return self.features.after(state[0], trial), self.chain.next_states(now, self.inputs.of_trial(trial))
+        return self.after(state, trial, self.chain)[0]
 
 
 @dataclass
-class DriftingStatesPolicy(Policy):
+class DriftingStatesPolicy(StatesPolicy):
     """Choices from filtered states and weights.
 
     Attributes:
@@ -123,39 +150,25 @@ class DriftingStatesPolicy(Policy):
     input_weights: FloatArray
     inputs: chains.TransitionInputs
 
-    def _walk(self, state: int) -> walks.Walk:
-        return walks.Walk(self.mean[state], self.start[state], self.step[state])
+    @property
+    def _walks(self) -> list[walks.Walk]:
+        return [walks.Walk(*each) for each in zip(self.mean, self.start, self.step, strict=True)]
 
-    def begin(self, n: int) -> tuple[FloatArray, FloatArray, tuple[walks.Belief, ...]]:
+    def begin(self, n: int) -> State:
         """See `Policy.begin`."""
-        beliefs = tuple(walks.begin(self._walk(k), n) for k in range(len(self.mean)))
+        beliefs = tuple(walks.begin(each, n) for each in self._walks)
         return self.features.begin(n), np.tile(self.first, (n, 1)), beliefs
 
-    def columns_before(self, state: tuple[FloatArray, FloatArray, tuple[walks.Belief, ...]]) -> dict[str, FloatArray]:
-        """See `Policy.columns_before`."""
-        return state_columns(state[1])
+    def choices(self, state: State, x: FloatArray) -> FloatArray:
+        """See `StatesPolicy.choices`."""
+        return np.stack([walks.probabilities(each, x) for each in state[2]])
 
-    def probabilities(
-        self, state: tuple[FloatArray, FloatArray, tuple[walks.Belief, ...]], stimuli: FloatArray
-    ) -> FloatArray:
-        """See `Policy.probabilities`."""
-        x = self.features.now(state[0], stimuli)
-        return np.einsum("ksc,sk->sc", [walks.probabilities(each, x) for each in state[2]], state[1])
-
-    def advance(
-        self, state: tuple[FloatArray, FloatArray, tuple[walks.Belief, ...]], trial: ParallelTrials
-    ) -> tuple[FloatArray, FloatArray, tuple[walks.Belief, ...]]:
+    def advance(self, state: State, trial: ParallelTrials) -> State:
         """See `Policy.advance`."""
-        past, states, beliefs = state
-        x = self.features.now(past, trial.stimuli)
-        likelihood = np.stack([walks.probabilities(each, x)[np.arange(len(x)), trial.choice] for each in beliefs], 1)
-        joint = states * np.where(trial.choice[:, None] < 0, 1.0, np.clip(likelihood, 1e-12, 1))
-        responsible = joint / joint.sum(1, keepdims=True)
-        after = tuple(
-            walks.advance(each, self._walk(k), x, trial.choice, responsible[:, k]) for k, each in enumerate(beliefs)
-        )
         chain = chains.Chain(self.mean, self.transitions, self.first, self.input_weights)
-        return self.features.after(past, trial), chain.next_states(responsible, self.inputs.of_trial(trial)), after
+        (past, states, beliefs), now, x = self.after(state, trial, chain)
+        rows = zip(beliefs, self._walks, now.T, strict=True)
+        return past, states, tuple(walks.advance(each, walk, x, trial.choice, count) for each, walk, count in rows)
 
 
 class GlmHmm(OneByOne):

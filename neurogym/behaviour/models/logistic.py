@@ -30,7 +30,7 @@ from neurogym.behaviour.models.base import (
     one_hot,
     trial_at,
 )
-from neurogym.behaviour.models.evidence import Evidence, linear_slope, weight_parameters
+from neurogym.behaviour.models.evidence import Evidence, linear, weight_parameters, widened
 from neurogym.behaviour.table import Behaviour, Session
 
 #: Standard deviations of the prior that are tried, and the inner folds that decide.
@@ -90,32 +90,24 @@ class Features:
             more,
         )
 
-    @property
-    def _words(self) -> list[str]:
-        """Ends of the names of choices: nothing for a contrast of two, a word for each of more."""
-        return [""] if len(self.choices) == 2 else [f" {word}" for word in self.choices]
-
-    @property
-    def _first(self) -> int:
-        """Index of the first choice that is a predictor of its own."""
-        return int(self.reference)
+    def _names_of(self, lag: int) -> list[str]:
+        """Return the names of the predictors from a previous trial."""
+        words = [""] if len(self.choices) == 2 else [f" {word}" for word in self.choices]
+        names = [f"choice{word}, {lag} back" for word in words[self.reference :]]
+        names += [f"choice x outcome{word}, {lag} back" for word in words * self.outcomes]
+        names += [f"outcome, {lag} back"] * self.plain_outcomes
+        return [*names, *(f"{name}, {lag} back" for name in self.stimuli * self.past_stimuli)]
 
     @property
     def per_lag(self) -> int:
         """Number of predictors from each previous trial."""
-        past = len(self.stimuli) * self.past_stimuli
-        return len(self._words) * (1 + self.outcomes) - self._first + self.plain_outcomes + past
+        return len(self._names_of(1))
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the predictors."""
-        names = ["bias", *self.stimuli]
-        for lag in range(1, self.history + 1):
-            names += [f"choice{word}, {lag} back" for word in self._words[self._first :]]
-            names += [f"choice x outcome{word}, {lag} back" for word in self._words] if self.outcomes else []
-            names += [f"outcome, {lag} back"] * self.plain_outcomes
-            names += [f"{name}, {lag} back" for name in self.stimuli * self.past_stimuli]
-        return tuple(names)
+        past = (name for lag in range(1, self.history + 1) for name in self._names_of(lag))
+        return ("bias", *self.stimuli, *past)
 
     @property
     def weight_names(self) -> tuple[str, ...]:
@@ -143,7 +135,7 @@ class Features:
             chosen = np.where(trial.choice < 0, 0.0, 2.0 * trial.choice - 1)[:, None]
         else:
             chosen = one_hot(trial.choice, len(self.choices))
-        columns = [chosen[:, self._first :]]
+        columns = [chosen[:, self.reference :]]
         if self.outcomes:
             outcome = (2 * (np.nan_to_num(trial.reward) - self.centre))[:, None]
             columns.append(chosen * outcome)
@@ -225,7 +217,7 @@ class Logistic(OneByOne):
         for k in range(len(words)):
             predictors[:, k + (columns > 1), k * size : (k + 1) * size] = matrix
 
-        return Evidence(parameters, linear_slope(predictors), lambda x: (_policy(features, x), 1.0))
+        return Evidence(parameters, linear, widened(predictors), lambda x: (_policy(features, x), 1.0))
 
     def policies(self, problem: Problem) -> Callable[[FloatArray], Policy]:
         """See `Model.policies`."""

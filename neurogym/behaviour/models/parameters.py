@@ -62,12 +62,6 @@ class ModelParameter:
             return np.exp(np.clip(x, -20, 20))
         return self.low + (self.high - self.low) * expit(x)
 
-    def slope(self, value: FloatArray) -> FloatArray | float:
-        """Return the derivative of the parameter by its unbounded scale, given its value."""
-        if self.kind == "real":
-            return 1.0
-        return value if self.kind == "positive" else (value - self.low) * (self.high - value) / (self.high - self.low)
-
     def unbounded(self, value: float) -> float:
         """Return a value in the unbounded scale."""
         if self.kind == "real":

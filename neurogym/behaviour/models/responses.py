@@ -1,4 +1,4 @@
-"""Models of choice and time given the evidence of a trial, with derivatives by JAX; the diffusion to two bounds.
+"""Models of choice and time given the evidence of a trial, which JAX differentiates; the diffusion to two bounds.
 
 The evidence of a trial is the drift: v per s towards the second option, with bounds at +-A around 0 (unit diffusion,
 Palmer, Huk & Shadlen 2005, 10.1167/5.5.1). The start is z of the way from the first option's bound to the second's.
@@ -21,33 +21,36 @@ import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models import first_passage
+from neurogym.behaviour.models.evidence import widened
 from neurogym.behaviour.models.parameters import ModelParameter, positive
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings
 
-#: Natural values of the parameters of the response, by name; numbers or shape (trials,).
-Values = Mapping[str, FloatArray]
+#: Natural values of the parameters of the response, by name: numbers or arrays (trials,).
+Values = Mapping[str, Any]
 #: Smallest likelihood of a trial.
 TINY = 1e-12
 #: Points of Gauss-Legendre quadrature over the uniform variability of starting point and non-decision time.
 START_POINTS, TIME_POINTS = 5, 15
-#: Rows of a compiled likelihood at least.
-FEWEST = 256
 #: Conditions without a deadline.
 FREE = TimeSettings()
 
 
-class Gradient(NamedTuple):
-    """Log-likelihood of trials with derivatives.
+class Part(NamedTuple):
+    """Trials of one kind, the last repeated up to few numbers of trials.
 
     Attributes:
-        log: natural logarithm of density or probability, shape (trials,).
-        evidence: derivative by the evidence, shape (trials, columns).
-        values: derivative by each parameter, shape (trials,).
+        rows: numbers among all trials.
+        count: number of trials that are not repeated.
+        choice: option.
+        time: reaction time or deadline in s.
+        at_random: density or probability of a contaminant.
     """
 
-    log: FloatArray
-    evidence: FloatArray
-    values: dict[str, FloatArray]
+    rows: Any
+    count: Any
+    choice: Any
+    time: Any
+    at_random: Any
 
 
 class Response:
@@ -111,75 +114,64 @@ class Response:
         """Free parameters, in the order of their values."""
         return tuple(each for name, each in self.every.items() if name not in self.constants)
 
-    def _complete(self, values: Values, n: int) -> dict[str, FloatArray]:
-        """Return all parameters for each trial."""
-        complete = {**self.constants, **values}
-        return {name: np.broadcast_to(np.asarray(complete[name], float), (n,)) for name in self.every}
+    def complete(self, values: Values, n: int) -> dict[str, FloatArray]:
+        """Return all parameters for each of ``n`` trials, the last repeated."""
+        each = {name: np.asarray({**self.constants, **values}[name], float) for name in self.every}
+        return {name: np.pad(np.atleast_1d(value), (0, n - value.size), mode="edge") for name, value in each.items()}
 
-    def log_likelihood(self, evidence: FloatArray, values: Values, trials: TimedTrials) -> Gradient:
-        """Return the log-likelihood of trials; 0 for trials that do not count."""
-        log, (by_evidence, by) = self._each(_slopes, evidence, values, trials)
-        return Gradient(log, by_evidence, {each.name: by[each.name] for each in self.parameters})
-
-    def log(self, evidence: FloatArray, values: Values, trials: TimedTrials) -> FloatArray:
-        """Return the log-likelihood of trials without derivatives, which take several times as long."""
-        return self._each(_logs, evidence, values, trials)[0]
-
-    def _each(self, function: Any, evidence: FloatArray, values: Values, trials: TimedTrials) -> Any:
-        settings, n = trials.settings, len(evidence)
-        log, by_evidence, by = np.zeros(n), np.zeros(evidence.shape), {name: np.zeros(n) for name in self.every}
-        complete, late = self._complete(values, n), settings.contaminant_survival
-        at_random = settings.contaminant_density(trials.rt) / self.options
+    def parts(self, trials: TimedTrials) -> dict[str, Part]:
+        """Return the trials of each kind, by the name of the function that gives their likelihood."""
+        settings, n, late = trials.settings, len(trials.choice), trials.settings.contaminant_survival
+        at_random, deadline = settings.contaminant_density(trials.rt) / self.options, np.full(n, settings.deadline)
+        answered = np.full(n, 1 - settings.withheld)
         kinds = {
             "density": (trials.timed, trials.choice, trials.rt, at_random),
             "chances": (trials.untimed, trials.choice, np.zeros(n), np.full(n, 1 / self.options)),
-            "undecided": (trials.omitted, np.zeros(n, int), np.full(n, settings.deadline), np.full(n, late)),
-            "until": (
-                trials.withheld,
-                np.full(n, 1 - settings.withheld),
-                np.full(n, settings.deadline),
-                np.full(n, (1 + late) / 2),
-            ),
+            "undecided": (trials.omitted, np.zeros(n, int), deadline, np.full(n, late)),
+            "until": (trials.withheld, answered, deadline, np.full(n, (1 + late) / 2)),
         }
+        parts = {}
         for kind, (counted, *columns) in kinds.items():
-            rows = np.flatnonzero(counted)
-            if not len(rows):
-                continue
-            wide = _widened(rows, FEWEST)
-            p = {name: each[wide] for name, each in complete.items()}
-            found = function(self, kind, len(rows), self.nodes(p), evidence[wide], p, *(each[wide] for each in columns))
-            log[rows] = np.asarray(found[0])[: len(rows)]
-            for out, slope in zip((by_evidence, *by.values()), found[1:], strict=False):
-                out[rows] = np.asarray(slope)[: len(rows)]
-        return log, (by_evidence, by)
+            if counted.any():
+                rows = widened(np.flatnonzero(counted))
+                parts[kind] = Part(rows, int(counted.sum()), *(each[rows] for each in columns))
+        return parts
+
+    def log(self, evidence: FloatArray, values: Values, trials: TimedTrials) -> FloatArray:
+        """Return the log-likelihood of trials, 0 for trials that do not count, shape (trials,)."""
+        wide = widened(evidence)
+        p = self.complete(values, len(wide))
+        return np.asarray(_logs(self, wide, p, self.parts(trials), self.nodes(p)))[: len(evidence)]
 
     def probabilities(self, evidence: FloatArray, values: Values) -> FloatArray:
         """Return the probability of each choice, shape (trials, choices)."""
-        wide = _widened(np.arange(len(evidence)))
-        p = {name: each[wide] for name, each in self._complete(values, len(evidence)).items()}
-        chances = np.asarray(_chances(self, self.nodes(p), evidence[wide], p))
+        wide = widened(evidence, 1)
+        p = self.complete(values, len(wide))
+        chances = np.asarray(_chances(self, self.nodes(p), wide, p))
         return np.asarray((1 - p["lapse"][:, None]) * chances + p["lapse"][:, None] / self.options)[: len(evidence)]
 
     def sample(
         self, evidence: FloatArray, values: Values, rng: np.random.Generator, settings: TimeSettings = FREE
     ) -> tuple[IntArray, FloatArray]:
         """Return simulated choices (-1 without an answer until the deadline) and reaction times in s."""
-        p = self._complete(values, len(evidence))
+        p = self.complete(values, len(evidence))
         choice, time = self.decide(evidence, p, rng)
         return settings.observed(choice, time + p["t_R"], p["lapse"], self.options, rng)
 
 
-def _widened(rows: IntArray, least: int = 1) -> IntArray:
-    """Return rows with the last repeated up to a power of two, so that numbers of rows share compiled functions."""
-    return np.pad(rows, (0, max(1 << (len(rows) - 1).bit_length(), least) - len(rows)), mode="edge")
+def log_likelihoods(response: Response, evidence: Any, p: Any, parts: Mapping[str, Part], nodes: Any) -> Any:
+    """Return the log-likelihood of trials by JAX, 0 for trials that do not count, shape (trials,).
 
+    Args:
+        response: the response.
+        evidence: shape (trials, columns).
+        p: all parameters by name, shape (trials,).
+        parts: see `Response.parts`.
+        nodes: see `Response.nodes`.
+    """
 
-def _log(
-    response: Response, kind: str, nodes: Any, evidence: Any, p: Any, choice: Any, time: Any, at_random: Any
-) -> Any:
-    """Return the log-likelihood of trials of a kind, shape (trials,)."""
-
-    def each(evidence: Any, p: Any, choice: Any, time: Any, at_random: Any) -> Any:
+    def each(kind: str, chosen: tuple[Any, Any], choice: Any, time: Any, at_random: Any) -> Any:
+        evidence, p = chosen
         left = time - p["t_R"]
         if kind == "density":
             share = response.density(left, choice, evidence, p, nodes)
@@ -191,34 +183,20 @@ def _log(
             share = 1 - response.until(jnp.maximum(left, 0), evidence, p, nodes)[choice]
         return jnp.log(jnp.maximum((1 - p["lapse"]) * share + p["lapse"] * at_random, TINY))
 
-    return jax.vmap(each)(evidence, response.prepared(p, nodes), choice, time, at_random)
+    logs, prepared = jnp.zeros(len(evidence)), response.prepared(p, nodes)
+    for kind, part in parts.items():
+        chosen = jax.tree.map(lambda values, rows=part.rows: values[rows], (evidence, prepared))
+        found = jax.vmap(partial(each, kind))(chosen, part.choice, part.time, part.at_random)
+        logs = logs.at[part.rows].add(jnp.where(jnp.arange(len(found)) < part.count, found, 0.0))
+    return logs
 
 
-@partial(jax.jit, static_argnums=(0, 1))
-def _logs(response: Response, kind: str, count: Any, *arguments: Any) -> Any:
-    return (_log(response, kind, *arguments),)
-
-
-@partial(jax.jit, static_argnums=(0, 1))
-def _slopes(response: Response, kind: str, count: Any, nodes: Any, evidence: Any, p: Any, *trials: Any) -> Any:
-    """Return log-likelihoods, and derivatives of those of the first ``count`` trials by evidence and parameters."""
-
-    def total(evidence: Any, p: Any) -> Any:
-        logs = _log(response, kind, nodes, evidence, p, *trials)
-        return jnp.where(jnp.arange(len(logs)) < count, logs, 0.0).sum(), logs
-
-    (_, logs), (by_evidence, by) = jax.value_and_grad(total, (0, 1), has_aux=True)(evidence, p)
-    return logs, by_evidence, *(by[name] for name in response.every)
+_logs = jax.jit(log_likelihoods, static_argnums=0)
 
 
 @partial(jax.jit, static_argnums=0)
 def _chances(response: Response, nodes: Any, evidence: Any, p: Any) -> Any:
     return jax.vmap(lambda evidence, p: response.chances(evidence, p, nodes))(evidence, response.prepared(p, nodes))
-
-
-def constants() -> Any:
-    """Return the field of the constants of a response, without which responses are compared."""
-    return field(default_factory=dict, compare=False)
 
 
 LAPSE = ModelParameter("lapse", "unit", -3.2, 1.5, 0.0, 0.5)

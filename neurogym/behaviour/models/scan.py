@@ -22,8 +22,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from neurogym.array_types import FloatArray, IntArray
-from neurogym.behaviour.models.base import ParallelTrials, UnfitError
+from neurogym.array_types import FloatArray
+from neurogym.behaviour.models.base import UnfitError
 from neurogym.behaviour.models.one_trial import OneTrial, State, Trial, Values
 from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import PADDING, Padded
@@ -67,15 +67,16 @@ def padded_arrays(data: Padded) -> dict[str, np.ndarray]:
     return {name: filled(getattr(data, name), data.choice.ndim, fill) for name, fill in PADDING.items()}
 
 
+def natural_value(parameter: ModelParameter, x: Array) -> Array:
+    """Return a parameter from the unbounded scale, as `ModelParameter.value`."""
+    if parameter.kind == "positive":
+        return jnp.exp(jnp.clip(x, -20, 20))
+    return x if parameter.kind == "real" else parameter.low + (parameter.high - parameter.low) * jax.nn.sigmoid(x)
+
+
 def natural(parameters: Sequence[ModelParameter], x: Array) -> Values:
-    """Return parameters by name from the unbounded scale, as `ModelParameter.value`."""
-    values = {}
-    for p, each in zip(parameters, x, strict=False):
-        if p.kind == "positive":
-            values[p.name] = jnp.exp(jnp.clip(each, -20, 20))
-        else:
-            values[p.name] = each if p.kind == "real" else p.low + (p.high - p.low) * jax.nn.sigmoid(each)
-    return Values(**values)
+    """Return parameters by name from the unbounded scale."""
+    return Values(**{p.name: natural_value(p, each) for p, each in zip(parameters, x, strict=False)})
 
 
 def slopes_of(loss: Callable[..., Any], data: int) -> Callable[..., tuple[FloatArray, FloatArray]]:
@@ -109,12 +110,6 @@ class Row(NamedTuple):
     second: Any
 
 
-def _within(rows: Row, data: Padded) -> Row:
-    """Return rows without those that were added to fill sessions and trials up."""
-    sessions, trials = data.choice.shape
-    return Row(*(np.asarray(each)[:sessions, :trials] for each in rows))
-
-
 class Scan:
     """Compiled functions of a model; points are in the unbounded scale, data are arrays of `padded_arrays`.
 
@@ -128,7 +123,11 @@ class Scan:
         slopes: the same with gradients, at points (tables, points, parameters) of tables.
         put: data as they are passed many times.
         trials: `Row` of all trials of sessions at a point.
-        derivatives: of these, along a new last axis, and the rows.
+        states: states before all trials of sessions at a point.
+        begin: state of a session before the first trial at a point.
+        logits: logits of the choices in a trial of several sessions, at a point and in given states.
+        advance: states after the trial.
+        second: log-probabilities of second-stage choices in the states of the task that were reached.
     """
 
     def __init__(self, agent: OneTrial, parameters: tuple[ModelParameter, ...], n: int):
@@ -143,59 +142,19 @@ class Scan:
         self.values = jax.jit(jax.vmap(total, (0, None)))
         self.slopes = jax.jit(jax.vmap(jax.vmap(jax.value_and_grad(total), (0, None))))
         self.trials = jax.jit(every)
-        self.derivatives = jax.jit(jax.jacfwd(lambda x, data: (every(x, data),) * 2, has_aux=True))
-        steps = {"logits": self._logits, "advance": self._advance}
-        self._steps = {name: jax.jit(self._of_sessions(step)) for name, step in steps.items()}
-        self._states = jax.jit(jax.vmap(functools.partial(self._session, states=True), (None, 0)))
-        self._second_step = jax.jit(jax.vmap(self._second, (None, 0, 0)))
-        self._begin_step = jax.jit(self._begin)
+        self.states = jax.jit(jax.vmap(functools.partial(self._session, states=True), (None, 0)))
+        self.begin, self.second = jax.jit(self._begin), jax.jit(jax.vmap(self._second, (None, 0, 0)))
+        self.logits, self.advance = (jax.jit(self._of_sessions(step)) for step in (self._logits, self._advance))
 
-    def begin_of(self, x: FloatArray, count: int) -> State:
-        """Return the states of sessions before the first trial."""
-        state = self._begin_step(x)
-        return {key: np.broadcast_to(each, (rounded(count), *each.shape)) for key, each in state.items()}
+    def evidence(self, x: Array, data: tuple[Arrays, Any]) -> tuple[Array, Array]:
+        """Return logits (trials, choices) of some trials of sessions, and the log-likelihood of second-stage choices.
 
-    def stepped(self, name: str, x: FloatArray, state: State, trial: ParallelTrials, sees_cue: bool) -> Any:
-        """Return the logits (sessions, choices) in a trial of several sessions, or "advance": their states after it."""
-        count = len(trial.choice)
-        extra = rounded(count) - count
-        columns = {key: getattr(trial, key, None) for key in PADDING}
-        filled = {
-            key: np.full(count, PADDING[key]) if value is None else np.nan_to_num(value)
-            for key, value in columns.items()
-        }
-        if sees_cue:
-            filled["cue"] = np.nan_to_num(trial.stimuli[:, 0], nan=-1.0).astype(int)
-        if extra:  # padding takes longer than a step
-            filled = {key: np.pad(each, [(0, extra)] + [(0, 0)] * (each.ndim - 1)) for key, each in filled.items()}
-        result = self._steps[name](x, state, filled)
-        return np.asarray(result)[:count] if name == "logits" else result
-
-    def second_of(self, x: FloatArray, state: State, reached: IntArray) -> FloatArray:
-        """Return the log-probabilities of second-stage choices in the states that were reached."""
-        count = len(reached)
-        return np.asarray(self._second_step(x, state, np.pad(reached, (0, rounded(count) - count))))[:count]
-
-    def rows_of(self, x: FloatArray, data: Padded) -> Row:
-        """Return logits (sessions, trials, choices) and log-likelihoods (sessions, trials)."""
-        return _within(self.trials(x, padded_arrays(data)), data)
-
-    def states_of(self, x: FloatArray, data: Padded) -> dict[str, FloatArray]:
-        """Return the state before each trial, by name, shape (sessions, trials, ...)."""
-        sessions, trials = data.choice.shape
-        states = self._states(x, padded_arrays(data))
-        return {name: np.asarray(each)[:sessions, :trials] for name, each in states.items()}
-
-    def derivatives_of(self, x: FloatArray, data: Padded) -> tuple[Row, Row]:
-        """Return the rows, and their derivatives along a new last axis."""
-        derivatives, rows = self.derivatives(x, padded_arrays(data))
-        return _within(rows, data), _within(derivatives, data)
-
-    def slope_of(self, x: FloatArray, data: Padded) -> tuple[float, FloatArray]:
-        """Return the log-likelihood of the sessions of a table and its gradient at a point."""
-        arrays = {name: each[None] for name, each in padded_arrays(data).items()}
-        value, slope = self.slopes(np.asarray(x)[None, None], arrays)
-        return float(value[0, 0]), np.asarray(slope[0, 0])
+        Args:
+            x: point.
+            data: the sessions, and the numbers of the trials in the filled sessions one after the other.
+        """
+        rows = self.trials(x, data[0])
+        return rows.logits.reshape(-1, self._n)[data[1]], rows.second.sum()
 
     def together(self, data: Padded) -> Callable[[Any], Array]:
         """Return the log-likelihoods (tables,) of sessions with a leading axis for the table, as a function of JAX."""

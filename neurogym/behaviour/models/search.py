@@ -20,8 +20,6 @@ DELTA = 1e-4
 
 #: Values (functions, points) and gradients (functions, points, parameters) at points, shaped as the gradients.
 Slopes = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
-#: Values (functions, points) of which functions (functions,) at points (functions, points, parameters).
-Loss = Callable[[np.ndarray, FloatArray], FloatArray]
 #: Log-likelihood at a point (parameters,), and its gradient.
 LogLikelihood = Callable[[FloatArray], tuple[float, FloatArray]]
 

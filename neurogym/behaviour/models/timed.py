@@ -1,25 +1,27 @@
 """Maximum a posteriori fits of choices and times: evidence of each trial, and a response that the evidence drives.
 
-Gradients are analytic in the parameters of the response; those of the evidence pass through its Jacobian. Standard
-errors are Laplace's, from the curvature at the maximum; races that nothing learned drives have credible intervals (see
-`neurogym.behaviour.models.credible`).
+Evidence and response are one function of JAX. Standard errors are Laplace's, from the curvature at the maximum; races
+that nothing learned drives have credible intervals (see `neurogym.behaviour.models.credible`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour.models.base import ParallelTrials, Policy
 from neurogym.behaviour.models.credible import Credible, credible
-from neurogym.behaviour.models.evidence import Evidence, as_columns
+from neurogym.behaviour.models.evidence import Evidence, as_columns, widened
 from neurogym.behaviour.models.formulas import Formula
 from neurogym.behaviour.models.parameters import ModelParameter, Prior, prior_of, with_priors
-from neurogym.behaviour.models.responses import Gradient, Response
+from neurogym.behaviour.models.responses import Response, log_likelihoods
+from neurogym.behaviour.models.scan import natural_value
 from neurogym.behaviour.models.search import Maximum, maximum, posterior_slopes
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings, timed_trials
 from neurogym.behaviour.table import Session
@@ -69,15 +71,74 @@ class ResponseParameters:
 
     def values(self, matrices: Sequence[FloatArray], x: FloatArray) -> dict[str, FloatArray]:
         """Return the natural value of each parameter of the response in each trial at a point, shape (trials,)."""
-        pieces = np.split(x, np.cumsum([each.shape[1] for each in matrices])[:-1])
-        rows = zip(self.response.parameters, matrices, pieces, strict=True)
-        return {each.name: np.asarray(each.value(matrix @ piece)) for each, matrix, piece in rows}
+        return _values(self.response.parameters, matrices, x, ModelParameter.value)
 
-    def gradient(self, matrices: Sequence[FloatArray], x: FloatArray, by_value: Mapping[str, FloatArray]) -> FloatArray:
-        """Return derivatives (parameters,) of a sum over trials from its derivatives (trials,) by each value."""
-        values = self.values(matrices, x)
-        slopes = [by_value[each.name] * each.slope(values[each.name]) for each in self.response.parameters]
-        return np.concatenate([matrix.T @ slope for matrix, slope in zip(matrices, slopes, strict=True)])
+
+def _values(parameters: Sequence[ModelParameter], matrices: Sequence[Any], x: Any, natural: Any) -> dict[str, Any]:
+    ends = np.cumsum([each.shape[1] for each in matrices])
+    rows = zip(parameters, matrices, ends, strict=True)
+    return {each.name: natural(each, matrix @ x[end - matrix.shape[1] : end]) for each, matrix, end in rows}
+
+
+class Structure(NamedTuple):
+    """Part of a posterior that its compiled functions are made for: evidence, response, free parameters of this."""
+
+    evidence: Any
+    response: Response
+    parameters: tuple[ModelParameter, ...]
+
+
+class Data(NamedTuple):
+    """Arrays of a posterior.
+
+    Attributes:
+        evidence: data of the evidence.
+        point: all parameters of the evidence, of which those that are fixed count.
+        free: numbers of the others.
+        matrices: predictors of each free parameter of the response.
+        constants: values of the others, by name.
+        parts: trials by kind, see `Response.parts`.
+        nodes: see `Response.nodes`.
+    """
+
+    evidence: Any
+    point: Any
+    free: Any
+    matrices: Any
+    constants: Any
+    parts: Any
+    nodes: Any
+
+
+def _evidence(of: Structure, x: Any, data: Data) -> tuple[Any, Any]:
+    """Return the evidence (trials, columns); and again, with the log-likelihood of what else the subject did."""
+    value, extra = of.evidence(data.point.at[data.free].set(x), data.evidence)
+    columns = as_columns(value, of.response.columns)
+    return columns, (columns, extra)
+
+
+def _logs(of: Structure, x: Any, data: Data) -> tuple[Any, Any]:
+    """Return the log-likelihood of each trial, and of what else the subject did."""
+    split = len(data.free)
+    evidence, (_, extra) = _evidence(of, x[:split], data)
+    values = _values(of.parameters, data.matrices, x[split:], natural_value)
+    p = {name: jnp.broadcast_to(each, len(evidence)) for name, each in {**data.constants, **values}.items()}
+    return log_likelihoods(of.response, evidence, p, data.parts, data.nodes), extra
+
+
+def _total(of: Structure, x: Any, data: Data) -> Any:
+    logs, extra = _logs(of, x, data)
+    return logs.sum() + extra
+
+
+def _given(logits: Any, of: Structure, x: Any, data: Data) -> tuple[Any, Any]:
+    logs = _logs(of, x, data._replace(evidence=logits))[0]
+    return logs.sum(), logs
+
+
+_jacobian: Any = jax.jit(jax.jacfwd(_evidence, 1, has_aux=True), static_argnums=0)
+_trials, _slopes = jax.jit(_logs, static_argnums=0), jax.jit(jax.value_and_grad(_total, 1), static_argnums=0)
+_by_logits: Any = jax.jit(jax.grad(_given, has_aux=True), static_argnums=1)
 
 
 class TimedPosterior:
@@ -90,6 +151,7 @@ class TimedPosterior:
         settings: conditions of the recording.
         prior: mean and s.d. of each parameter; None for the parameters' own.
         priors: priors of parameters that a user chose, by name.
+        fix: value of each parameter of the evidence that is fixed, by name; other names are ignored.
     """
 
     def __init__(
@@ -100,35 +162,45 @@ class TimedPosterior:
         settings: TimeSettings,
         prior: tuple[FloatArray, FloatArray] | None = None,
         priors: Mapping[str, Prior] | None = None,
+        fix: Mapping[str, float] | None = None,
     ):
         self.evidence, self.response = evidence, response
         self.trials: TimedTrials = timed_trials(sessions, settings)
-        self.parameters = with_priors((*evidence.parameters, *response.parameters), priors or {})
+        fixed, every, plain = fix or {}, evidence.parameters, response.response
+        self._free = np.flatnonzero([each.name not in fixed for each in every])
+        self._point = np.array([p.unbounded(p.checked(fixed[p.name])) if p.name in fixed else 0.0 for p in every])
+        free = [each for each in every if each.name not in fixed]
+        self.parameters = with_priors((*free, *response.parameters), priors or {})
         self.mean, self.sd = prior_of(self.parameters, prior)
-        self._split = len(evidence.parameters)
-        self._matrices = response.matrices(sessions)
+        self._split = len(free)
+        matrices = [widened(each) for each in response.matrices(sessions)]
+        # trials whose parameters are equal at a point that is drawn have equal ones at all points
+        drawn = self.mean + self.sd * np.random.default_rng(0).standard_normal(len(self.mean))
+        values = plain.complete(response.values(matrices, drawn[self._split :]), len(matrices[0]))
+        constants = {name: float(value) for name, value in plain.constants.items()}
+        response_data = matrices, constants, plain.parts(self.trials), plain.nodes(values)
+        self._of = Structure(evidence.value, plain, tuple(each.without_prior for each in plain.parameters))
+        self._data: Any = jax.device_put(Data(evidence.data, self._point, self._free, *response_data))
 
     def log_likelihood(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Return the log-likelihood of all trials and its gradient."""
-        slope = self.evidence.slope(x[: self._split])
-        result = self.given_evidence(slope.value, x)
-        by_evidence = np.einsum("tc,tcp->p", result.evidence, slope.jacobian) + slope.extra_slope
-        by_response = self.response.gradient(self._matrices, x[self._split :], result.values)
-        return float(result.log.sum()) + slope.extra, np.concatenate([by_evidence, by_response])
+        value, slope = _slopes(self._of, x, self._data)
+        return float(value), np.asarray(slope)
 
-    def given_evidence(self, evidence: FloatArray, x: FloatArray) -> Gradient:
-        """Return the log-likelihood of each trial for evidence (trials, columns), with the response at a point."""
-        return self.response.response.log_likelihood(evidence, self._values(x), self.trials)
+    def given_logits(self, logits: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the log-likelihood of each trial, and derivatives by the logits of a model that was fitted before.
 
-    def _values(self, x: FloatArray) -> dict[str, FloatArray]:
-        return self.response.values(self._matrices, x[self._split :])
+        Args:
+            logits: in place of those of the model, shape (trials, choices).
+            x: point.
+        """
+        slope, logs = _by_logits(widened(logits), self._of, x, self._data)
+        return np.asarray(logs)[: len(logits)], np.asarray(slope)[: len(logits)]
 
     def pointwise(self, x: FloatArray) -> FloatArray:
         """Return the log-likelihood of each trial that counts at a point, shape (trials,)."""
-        evidence = self.evidence.slope(x[: self._split]).value
-        log = self.response.response.log(evidence, self._values(x), self.trials)
         counted = self.trials.timed | self.trials.untimed | self.trials.omitted | self.trials.withheld
-        return np.asarray(log[counted])
+        return np.asarray(_trials(self._of, x, self._data)[0])[: len(counted)][counted]
 
     def credible(self, best: Maximum, seed: int) -> Credible:
         """Return credible intervals of the parameters of a race, in the unbounded scale.
@@ -142,31 +214,34 @@ class TimedPosterior:
         """
         positive: BoolArray = np.array([each.kind == "positive" for each in self.parameters])
 
-        def loss(_: np.ndarray, points: FloatArray) -> FloatArray:
-            out = np.full(points.shape[1], np.inf)
-            possible = (points[0][:, positive] > 0).all(1)
-            x = _with_logarithms(points[0][possible], positive)
+        def loss(points: FloatArray) -> FloatArray:
+            out = np.full(len(points), np.inf)
+            possible = (points[:, positive] > 0).all(1)
+            x = _with_logarithms(points[possible], positive)
             density = x[:, positive].sum(1)  # in the natural scale, over that in the scale of the search
-            out[possible] = density + [self._loss(point) for point in x]
-            return out[None]
+            logs = [sum(float(each.sum()) for each in _trials(self._of, point, self._data)) for point in x]
+            out[possible] = density + [self._prior_loss(point) for point in x] - np.array(logs)
+            return out
 
         natural = np.where(positive, np.exp(best.x), best.x)
         slope = np.where(positive, natural, 1.0)
         covariance = best.covariance * np.outer(slope, slope)
-        start = natural[None, None]
-        found = credible(loss, start, loss(np.zeros(1, int), start), covariance[None], [seed])
-        low, high = (_with_logarithms(ends, positive) for ends in (found.low, found.high))
-        return Credible(low, high, found.sd / slope, found.effective)
+        found = credible(loss, natural[None], loss(natural[None]), covariance, seed)
+        return Credible(_with_logarithms(found.ends, positive), found.sd / slope, found.effective)
+
+    def _prior_loss(self, x: FloatArray) -> float:
+        z = (x - self.mean) / self.sd
+        return 0.5 * float(z @ z)
 
     def _loss(self, x: FloatArray) -> float:
         """Return the negative log-posterior."""
-        evidence, z = self.evidence.slope(x[: self._split]), (x - self.mean) / self.sd
-        logs = self.response.response.log(evidence.value, self._values(x), self.trials)
-        return 0.5 * float(z @ z) - float(logs.sum() + evidence.extra)
+        return self._prior_loss(x) - self.log_likelihood(x)[0]
 
     def policy(self, x: FloatArray) -> TimedPolicy:
         """Return the behaviour at a point."""
-        choices, factor = self.evidence.policy(x[: self._split])
+        point = self._point.copy()
+        point[self._free] = x[: self._split]
+        choices, factor = self.evidence.policy(point)
         return TimedPolicy(choices, self.response, x[self._split :], self.trials.settings, factor)
 
     def starts(self) -> list[FloatArray]:
@@ -187,15 +262,16 @@ class TimedPosterior:
 
     def _with_slope(self, x: FloatArray, bound: float) -> FloatArray:
         """Return a point whose weights of the evidence are those of a linear regression of the choices."""
-        base = self.evidence.slope(x[: self._split])
-        if base.value.shape[1] != 1 or not len(base.value):
+        if self.response.response.columns != 1:
             return x
-        scored = self.trials.choice >= 0
-        jacobian, side = base.jacobian[scored, 0], 2.0 * (self.trials.choice[scored] == 1) - 1
+        slopes, (value, _) = _jacobian(self._of, x[: self._split], self._data)
+        jacobian, base = np.asarray(slopes), np.asarray(value)
+        scored = np.flatnonzero(self.trials.choice >= 0)
+        jacobian, side = jacobian[scored, 0], 2.0 * (self.trials.choice[scored] == 1) - 1
         sd = self.sd[: self._split]
         scaled = jacobian * sd
         ridge = scaled.T @ scaled + np.eye(len(sd)) * max(1.0, 1e-3 * len(side))
-        step = np.linalg.solve(ridge, scaled.T @ (1.5 * side / bound - base.value[scored, 0]))
+        step = np.linalg.solve(ridge, scaled.T @ (1.5 * side / bound - base[scored, 0]))
         out = x.copy()
         out[: self._split] += np.clip(step, -1.5, 1.5) * sd
         return out if self._loss(out) < self._loss(x) else x

@@ -11,44 +11,40 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
-from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.ballistic import BallisticResponse
 from neurogym.behaviour.models.base import (
-    EvidenceLikelihood,
     Fitted,
     Model,
     Policy,
     Problem,
     UnfitError,
-    log_likelihoods,
+    each_subject,
+    score_of,
 )
 from neurogym.behaviour.models.collapsing import CollapsingResponse
-from neurogym.behaviour.models.evidence import (
-    FACTOR,
-    Drift,
-    DriftPolicy,
-    Evidence,
-    fixed_evidence,
-    known_evidence,
-)
+from neurogym.behaviour.models.evidence import Drift, DriftPolicy, Evidence, widened
 from neurogym.behaviour.models.formulas import Formula, formula_arrays, stored_formula
 from neurogym.behaviour.models.logistic import Logistic
 from neurogym.behaviour.models.marks import few_trials, fit_at
-from neurogym.behaviour.models.parameters import Prior
+from neurogym.behaviour.models.parameters import ModelParameter, Prior
 from neurogym.behaviour.models.responses import DiffusionResponse, Response
 from neurogym.behaviour.models.timed import ResponseParameters, TimedPolicy, TimedPosterior, maximise, with_columns
 from neurogym.behaviour.models.times import FASTEST, TimeSettings, time_settings, without_codes
-from neurogym.behaviour.table import Behaviour
+from neurogym.behaviour.table import Behaviour, Session
 from neurogym.messages.options import option
 
 #: Times that networks are trained on choices and times, and the response is estimated anew.
 ROUNDS = 2
 #: Word of a formula for the probabilities of the hidden states of a model.
 STATE = re.compile(r"\bstate\b")
+#: Drift per s of a logit of 1, for models that were fitted to the choices before.
+FACTOR = ModelParameter("drift per logit", "positive", 0.0, 1.0)
 #: Fewest reaction times of a fit.
 FEWEST = 20
 
@@ -196,7 +192,7 @@ class TimedModel(Model):
 
     def fixable(self, table: Behaviour) -> list[str]:
         """Return the names of parameters that may be fixed."""
-        own = self.model.evidence_of(table, self._columns(table)).parameters if self.takes_prior else (FACTOR,)
+        own = self.model.evidence_of(table, self.response(table).columns).parameters if self.takes_prior else (FACTOR,)
         every = [each.name for each in self._every.parameters]
         words = [word for word, name in self._every.words.items() if name in every]
         return list(dict.fromkeys([*words, *every, *(each.name for each in own)]))
@@ -214,7 +210,8 @@ class TimedModel(Model):
         posterior = self._given_choices(problem, choices)
         for _ in range(ROUNDS * self.model.learns_times):
             response = self._fit(replace(problem, intervals=False), posterior)  # only its values are needed
-            trained = self.model.fit_evidence(problem, choices, _likelihood_of_evidence(posterior, response))
+            likelihood = partial(posterior.given_logits, x=response.details["unbounded"])
+            trained = self.model.fit_evidence(problem, choices, likelihood)
             if trained is choices:
                 break
             choices, posterior = trained, self._given_choices(problem, trained)
@@ -227,7 +224,7 @@ class TimedModel(Model):
 
     def _given_choices(self, problem: Problem, fit: Fitted) -> TimedPosterior:
         """Return the posterior of the response, given a model of the choices."""
-        evidence = known_evidence(fit.policy, problem.table, self._columns(problem.table))
+        evidence = known_evidence(fit.policy, problem.table)
         return self._posterior(replace(problem, table=self._with_states(problem.table, fit.policy)), evidence)
 
     def _with_states(self, table: Behaviour, policy: Policy | None) -> Behaviour:
@@ -241,21 +238,11 @@ class TimedModel(Model):
             return table
         if policy is not None:
             return table.only(with_columns(policy, table.sessions))
-        rng = np.random.default_rng(0)
-        sessions = [
-            replace(
-                each,
-                conditions={
-                    **each.conditions,
-                    **{f"state_{k}": rng.random(len(each)) for k in range(2, self.states + 1)},
-                },
-            )
-            for each in table.sessions
-        ]
+        rng, sessions = np.random.default_rng(0), list[Session]()
+        for each in table.sessions:
+            drawn = {f"state_{k}": rng.random(len(each)) for k in range(2, self.states + 1)}
+            sessions.append(replace(each, conditions={**each.conditions, **drawn}))
         return table.only(sessions)
-
-    def _columns(self, table: Behaviour) -> int:
-        return self.response(table).columns
 
     def _formulas(self, table: Behaviour) -> dict[str, Formula]:
         """Return the formula of each parameter that varies with columns of a table, by symbol.
@@ -295,26 +282,24 @@ class TimedModel(Model):
             raise UnfitError(
                 f"{self.name} cannot be sampled ({option('--posterior')}): its choices are fitted before its times"
             )
-        evidence = self.model.evidence_of(problem.table, self._columns(problem.table))
+        evidence = self.model.evidence_of(problem.table, self.response(problem.table).columns)
         return self._posterior(problem, evidence)
 
     def _posterior(self, problem: Problem, evidence: Evidence) -> TimedPosterior:
         settings, _ = self.settings(problem.table)
-        evidence = fixed_evidence(evidence, self.fix)
         response = ResponseParameters(self.response(problem.table), self._formulas(problem.table))
-        return TimedPosterior(evidence, response, problem.table.sessions, settings, problem.prior, self.priors)
+        sessions, chosen = problem.table.sessions, (problem.prior, self.priors, self.fix)
+        return TimedPosterior(evidence, response, sessions, settings, *chosen)
 
     def _fit(self, problem: Problem, posterior: TimedPosterior) -> Fitted:
         best = maximise(posterior, problem.start)
         credible = None
         if problem.intervals and self.times == "lba" and not self.model.passes:  # thousands of passes through trials
             found = posterior.credible(best, problem.seed)
-            if found.valid[0]:
-                credible = found.sd[0], np.stack([found.low[0], found.high[0]])
+            credible = (found.sd, found.ends) if found.valid else None
         policy, table = posterior.policy(best.x), problem.table
-        choice, p = table.join("scored_choice"), np.concatenate(policy.predict(table.sessions))
-        score, sd = float(np.nansum(log_likelihoods(p, choice))), posterior.sd if problem.prior is None else None
-        fit = fit_at(self.name, policy, score, posterior.parameters, best, credible, sd)
+        sd = posterior.sd if problem.prior is None else None
+        fit = fit_at(self.name, policy, score_of(policy, table), posterior.parameters, best, credible, sd)
         fit.details["joint"] = posterior.log_likelihood(best.x)[0]
         formulas = {**posterior.evidence.formulas, **policy.response.predictors}
         constant = dict.fromkeys(name for each in formulas.values() for name in each.without_effect)
@@ -352,13 +337,11 @@ class TimedModel(Model):
         return TimedPolicy(self.model.from_arrays(nested, table), response, x, settings, factor)
 
 
-def _likelihood_of_evidence(posterior: TimedPosterior, fit: Fitted) -> EvidenceLikelihood:
-    """Return the log-likelihood of choices and times with the parameters of the response as they were fitted."""
-    policy: Any = fit.policy
+def _scaled(x: Any, logits: Any) -> tuple[Any, float]:
+    return jnp.exp(x[0]) * logits, 0.0
 
-    def likelihood(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
-        result = posterior.given_evidence(policy.evidence_from(logs), fit.details["unbounded"])
-        slope = policy.factor * result.evidence
-        return result.log, np.concatenate([-slope, slope], 1) if slope.shape[1] == 1 else slope
 
-    return likelihood
+def known_evidence(policy: Policy, table: Behaviour) -> Evidence:
+    """Return the logits of a model that was fitted before, times a factor that is estimated with the times."""
+    rows = each_subject(policy, table.sessions, lambda own, sessions: own.logits_of(sessions))
+    return Evidence((FACTOR,), _scaled, widened(np.concatenate(rows)), lambda x: (policy, float(np.exp(x[0]))))

@@ -16,11 +16,11 @@ COHERENCES = (-0.512, -0.256, -0.128, -0.064, -0.032, 0.032, 0.064, 0.128, 0.256
 
 
 def simulated(rng, n, **parameters):
-    """Return evidence, choices and times of a random walk to bounds, with contaminants."""
+    """Return evidence, choices and times of a diffusion to bounds, with contaminants."""
     p = {"k": 8.0, "A": 0.8, "t_R": 0.3, "x0": 0.0, "z": 0.5, "lapse": 0.02, **parameters}
     x = rng.choice(COHERENCES, n)
-    start = np.full(n, (2 * p["z"] - 1) * p["A"])
-    choice, rt = first_passage.sample(p["k"] * (x - p["x0"]), lambda t: np.array(p["A"]), start, rng)
+    bound, start = np.full(n, 2 * p["A"]), np.full(n, p["z"])
+    choice, rt = first_passage.draw(p["k"] * (x - p["x0"]), bound, start, rng)
     contaminant = rng.random(n) < p["lapse"]
     choice = np.where(contaminant, rng.integers(0, 2, n), choice)
     return x, choice, np.where(contaminant, rng.uniform(0.1, 3, n), rt + p["t_R"])
@@ -122,12 +122,8 @@ def test_drift_variability_and_ranges_are_found():
 def test_a_withheld_response_counts_until_the_deadline():
     rng, n = np.random.default_rng(11), 600
     x = rng.choice([-1.0, 1.0], n)
-    choice, rt = DiffusionResponse().sample(
-        (2 * x + 0.3)[:, None],
-        {"A": np.array(0.8), "t_R": np.array(0.3), "z": np.array(0.5), "lapse": np.array(0.02)},
-        rng,
-        TimeSettings(deadline=2.0),
-    )
+    values, settings = {"A": 0.8, "t_R": 0.3, "z": 0.5, "lapse": 0.02}, TimeSettings(deadline=2.0)
+    choice, rt = DiffusionResponse().sample((2 * x + 0.3)[:, None], values, rng, settings)
     went = choice == 1
     fit = fitted(table(x, went.astype(int), np.where(went, rt, np.nan)), deadline=2.0)
     assert any("withheld" in note for note in fit.notes)
@@ -143,12 +139,9 @@ def test_densities_and_probabilities_of_a_fit_add_up():
     settings = TimeSettings(longest=policy.settings.longest)
     evidence = policy.evidence_from(policy.inner.logits(None, np.full((len(grid), 1), 0.064)))
     values = {name: each[0] for name, each in policy.values(data.sessions).items()}
-    total = sum(
-        np.exp(
-            policy.response.response.log(evidence, values, TimedTrials(np.full(len(grid), side), grid, settings))
-        ).sum()
-        for side in (0, 1)
-    ) * (grid[1] - grid[0])
+    trials = [TimedTrials(np.full(len(grid), side), grid, settings) for side in (0, 1)]
+    logs = [policy.response.response.log(evidence, values, each) for each in trials]
+    total = np.exp(logs).sum() * (grid[1] - grid[0])
     assert total == pytest.approx(1, abs=0.03)
     assert predict(policy, data.sessions)[0].sum(1) == pytest.approx(np.ones(400))
 
@@ -160,7 +153,7 @@ def test_several_stimuli_are_refused_with_a_way_on():
 
 
 def test_an_answer_after_a_break_is_named_and_does_not_bend_the_model():
-    x, choice, rt = simulated(np.random.default_rng(11), 800, lapse=0.03)
+    x, choice, rt = simulated(np.random.default_rng(16), 800, lapse=0.03)
     before = fitted(table(x, choice, rt))
     assert not any("contaminants" in note for note in before.notes)
     after = fitted(table(np.r_[x, 0.128], np.r_[choice, 1], np.r_[rt, 300.0]))

@@ -22,8 +22,7 @@ def data():
         speed = rng.integers(0, 2, n).astype(float)
         drift = 0.5 + 5 * coh - 1.0 * (block == "b") + 3 * coh * (block == "b")
         bound = np.exp(0.1 - 0.5 * speed)
-        values = {"A": bound, "t_R": np.array(0.3), "z": np.array(0.5), "lapse": np.array(0.02)}
-        choice, rt = DiffusionResponse().sample(drift[:, None], values, rng)
+        choice, rt = DiffusionResponse().sample(drift[:, None], {"A": bound, "t_R": 0.3, "z": 0.5, "lapse": 0.02}, rng)
         conditions = {"block": block, "speed": speed}
         rows.append(session(choice, name=str(k), stimuli=coh[:, None], rt=rt, conditions=conditions))
     return Behaviour(tuple(rows), stimuli=("coh",))
@@ -71,11 +70,7 @@ def test_mistakes_in_formulas_are_explained(data, vary, words):
 def test_a_column_with_a_single_level_is_named():
     rng = np.random.default_rng(5)
     x = rng.choice([-1.0, 1.0], 60)
-    choice, rt = DiffusionResponse().sample(
-        x[:, None],
-        {name: np.array(value) for name, value in {"A": 0.9, "t_R": 0.3, "z": 0.5, "lapse": 0.0}.items()},
-        rng,
-    )
+    choice, rt = DiffusionResponse().sample(x[:, None], {"A": 0.9, "t_R": 0.3, "z": 0.5, "lapse": 0.0}, rng)
     conditions = {"room": np.full(60, "a"), "block": rng.choice(["a", "b"], 60)}
     data = Behaviour((session(choice, stimuli=x[:, None], rt=rt, conditions=conditions),), stimuli=("x",))
     fit = diffusion(vary={"drift": "x", "bound": "room + block"}).fit([Problem(data)])[0]

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from neurogym.analysis.regression import log_chosen
 from neurogym.behaviour.models.base import Problem, UnfitError, predict
-from neurogym.behaviour.models.chains import Chain, TransitionInputs, emission
+from neurogym.behaviour.models.chains import Chain, TransitionInputs, state_logits
 from neurogym.behaviour.models.drifting import Drifting
 from neurogym.behaviour.models.glm_hmm import ChainPolicy, DriftingStatesPolicy, GlmHmm, expected_log_likelihood
 from neurogym.behaviour.models.logistic import Features
@@ -147,9 +148,8 @@ def test_states_whose_weights_do_not_drift_are_those_of_a_chain():
         np.stack([each.choice for each in table.sessions]),
     )
     known = Belief(np.tile(flat[0], (60, 2, 1)), np.zeros((60, 2, 4, 4)))
-    np.testing.assert_allclose(
-        expected_log_likelihood(known, x, choice), np.log(emission(chain, x, choice))[..., 0], atol=1e-5
-    )
+    plain = log_chosen(state_logits(chain.weights, x), choice[..., None])[..., 0]
+    np.testing.assert_allclose(expected_log_likelihood(known, x, choice), plain, atol=1e-5)
 
 
 def test_more_choices_than_a_model_takes_are_refused_in_one_line():

@@ -19,15 +19,11 @@ RACE = {"B": 0.8, "s_0": 0.5, "t_R": 0.2, "v_0": 1.5, "lapse": 0.1}
 LEARNER = QLearning("q")
 
 
-def as_arrays(values):
-    return {name: np.array(value) for name, value in values.items()}
-
-
 def dots(n, seed=0, extra=0, **values):
     """Return choices about dots, with answers after 20 ms added at the end."""
     rng = np.random.default_rng(seed)
     x = rng.choice([-1.0, -0.4, 0.4, 1.0], n)
-    choice, rt = diffusion_response().sample(2.5 * x[:, None], as_arrays({**VALUES, **values}), rng)
+    choice, rt = diffusion_response().sample(2.5 * x[:, None], {**VALUES, **values}, rng)
     x, choice = np.r_[x, np.full(extra, 0.4)], np.r_[choice, np.arange(extra) % 2]
     return Behaviour(
         (session(choice, stimuli=x[:, None], rt=np.r_[rt, np.full(extra, 0.02)], reward=(choice == (x > 0)) * 1.0),),
@@ -73,7 +69,7 @@ def test_likelihoods_of_answers_and_silence_add_up_to_one(scale, kind):
         choice = np.r_[np.repeat(sides, len(grid)), withheld]
         trials = TimedTrials(choice, np.r_[np.tile(grid, len(sides)), np.nan], settings)
         rows = np.tile(evidence, (len(choice), 1))
-        p = np.exp(response.log_likelihood(rows, as_arrays(values), trials).log)
+        p = np.exp(response.log(rows, values, trials))
         total = p[:-1].sum() * (grid[1] - grid[0]) + p[-1]
         assert total == pytest.approx(1, abs=0.02)
 
@@ -140,7 +136,7 @@ def test_the_hidden_state_of_a_model_sets_the_bound():
     for k in range(4):
         state = np.repeat([0, 1, 0, 1], 60)  # engaged with a high bound, or biased with a low bound
         x = rng.choice([-1.0, 1.0], 240)
-        values = as_arrays({**VALUES, "A": np.where(state == 0, 1.4, 0.5)})
+        values = {**VALUES, "A": np.where(state == 0, 1.4, 0.5)}
         choice, rt = diffusion_response().sample(np.where(state == 0, 2.5 * x, 2.0)[:, None], values, rng)
         rows.append(session(choice, name=str(k), stimuli=x[:, None], rt=rt))
     data = Problem(Behaviour(tuple(rows), stimuli=("x",)))
@@ -160,5 +156,4 @@ def test_the_hidden_state_of_a_model_sets_the_bound():
 def test_rates_that_are_never_positive_have_a_finite_likelihood():
     with np.errstate(all="raise", under="ignore"):
         trials = TimedTrials(np.array([0, 1, -1]), np.array([0.5, np.nan, np.nan]), TimeSettings(deadline=1.0))
-        values = as_arrays({**RACE, "v_0": -60.0})
-        assert np.isfinite(BallisticResponse(2).log_likelihood(np.zeros((3, 2)), values, trials).log).all()
+        assert np.isfinite(BallisticResponse(2).log(np.zeros((3, 2)), {**RACE, "v_0": -60.0}, trials)).all()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from neurogym.behaviour.models.base import Problem, UnfitError, predict
-from neurogym.behaviour.models.chains import Chain, expected_states, transition_probabilities
+from neurogym.behaviour.models.chains import Chain, expected_states
 from neurogym.behaviour.models.drifting import Drifting
 from neurogym.behaviour.models.glm_hmm import GlmHmm
 from neurogym.behaviour.table import Behaviour, session
@@ -58,7 +58,7 @@ def test_states_given_all_choices_are_those_of_all_paths():
     x, inputs, choice = rng.standard_normal((1, 5, 2)), rng.standard_normal((1, 5, 1)), np.array([[0, 1, -1, 1, 0]])
     p = 1 / (1 + np.exp(-x[0] @ chain.weights.T))
     likelihood = np.where(choice[0][:, None] < 0, 1.0, np.where(choice[0][:, None] == 1, p, 1 - p))
-    transitions = transition_probabilities(chain.transitions, chain.inputs, inputs[0])
+    transitions = chain.after(inputs[0])
     expected = np.zeros((5, 2))
     for path in itertools.product(range(2), repeat=5):
         moves = np.prod([transitions[t, path[t], path[t + 1]] for t in range(4)])

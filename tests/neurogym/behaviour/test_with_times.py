@@ -72,10 +72,9 @@ def test_three_options_race():
 def test_intervals_of_a_race_are_credible_and_those_of_folds_cost_nothing():
     """Those of standard errors were symmetric and covered 86 % (see experiments/coverage)."""
     truth, inside = {"B": 0.9, "s_0": 0.5, "t_R": 0.25, "v_0": 2.0, "lapse": 0.02}, []
-    values = {name: np.array(value) for name, value in truth.items()}
     for rng in np.random.default_rng(1).spawn(1):
         x = rng.choice([-1.0, -0.5, 0.5, 1.0], 200)
-        choice, rt = BallisticResponse(2).sample(np.stack([-1.4 * x, 1.4 * x], axis=1), values, rng)
+        choice, rt = BallisticResponse(2).sample(np.stack([-1.4 * x, 1.4 * x], axis=1), truth, rng)
         data = Behaviour((session(choice, stimuli=x[:, None], rt=rt),), stimuli=("x",))
         exact = race().fit([Problem(data)])[0].parameters
         inside.append([value in exact[name] for name, value in truth.items()])
@@ -91,11 +90,11 @@ def test_intervals_of_a_race_are_credible_and_those_of_folds_cost_nothing():
 @pytest.mark.long
 def test_intervals_of_a_race_reach_the_tails_where_threshold_and_starts_make_up_for_each_other():
     """Ends of .35 (s_0) and 1.18 (B), found in the scale of the logarithms, covered 86 % of truths."""
-    values = {"B": np.array(0.93), "s_0": np.array(0.56), "t_R": np.array(0.24), "v_0": np.array(2.3)}
+    values = {"B": 0.93, "s_0": 0.56, "t_R": 0.24, "v_0": 2.3}
     rng = np.random.default_rng(4)
     x = rng.choice([-1.0, -0.5, 0.5, 1.0], 400)
     evidence = np.stack([-0.7 * x, 0.7 * x], axis=1)
-    choice, rt = BallisticResponse(2).sample(evidence, {**values, "lapse": np.array(0.02)}, rng, TimeSettings(5.0))
+    choice, rt = BallisticResponse(2).sample(evidence, {**values, "lapse": 0.02}, rng, TimeSettings(5.0))
     data = Behaviour((session(choice, stimuli=x[:, None], rt=rt),), stimuli=("x",))
     for seed in (0, 1):
         parameters = race(deadline=5.0).fit([Problem(data, seed)])[0].parameters
@@ -106,7 +105,7 @@ def test_intervals_of_a_race_reach_the_tails_where_threshold_and_starts_make_up_
 
 def test_probabilities_of_the_race_agree_with_simulation():
     rng, response = np.random.default_rng(1), BallisticResponse(3)
-    values = {name: np.array(x) for name, x in {"B": 0.8, "s_0": 0.5, "t_R": 0.2, "v_0": 1.5, "lapse": 0.05}.items()}
+    values = {"B": 0.8, "s_0": 0.5, "t_R": 0.2, "v_0": 1.5, "lapse": 0.05}
     evidence = np.tile([0.0, 0.5, 1.0], (30_000, 1))
     choice, rt = response.sample(evidence, values, rng)
     expected = response.probabilities(evidence[:1], values)[0]
@@ -119,7 +118,7 @@ def evidence_table(seed=2, sessions=4, trials=150):
     """Return a table of choices and times driven by a stimulus and by the previous choice."""
     rng, rows = np.random.default_rng(seed), []
     response = diffusion_response()
-    values = {"A": np.array(0.9), "t_R": np.array(0.3), "z": np.array(0.5), "lapse": np.array(0.02)}
+    values = {"A": 0.9, "t_R": 0.3, "z": 0.5, "lapse": 0.02}
     for k in range(sessions):
         x, before = rng.choice([-1.0, -0.4, 0.4, 1.0], trials), 0.0
         choice, rt = np.zeros(trials, int), np.zeros(trials)

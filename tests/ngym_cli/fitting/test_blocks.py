@@ -14,7 +14,8 @@ from ngym_cli import fit
 from ngym_cli.api.tables import Fit
 from ngym_cli.errors import UserError
 from ngym_cli.fitting import networks, registry
-from ngym_cli.fitting.validation import CrossValidation, FitData, prepared, validate
+from ngym_cli.fitting.request import FitSettings
+from ngym_cli.fitting.validation import FitData, prepared, validate
 from ngym_cli.terminal import cell
 from tests.ngym_cli.api.notebook import html
 
@@ -69,14 +70,14 @@ def test_trials_that_do_not_count_are_not_fitted(label):
 @pytest.mark.parametrize("label", ["psytrack", "glm-hmm:states=2", "gru:units=1:seeds=1"])
 def test_what_is_reported_comes_from_the_whole_session(label):
     table, model = played(), built(label)
-    outcome = validate(model, prepared(FitData(table, CrossValidation(folds=3))))
+    outcome = validate(model, prepared(FitData(table, FitSettings(table="table", folds=3))))
     same_numbers(outcome.fitted["simulated"], model.fit([Problem(table)])[0], table.sessions)
     assert outcome.held_out.shape == (60, 2) and np.isfinite(outcome.held_out).all()
 
 
 def test_a_held_out_block_is_predicted_with_the_state_that_earlier_trials_left():
     table, model = played(), built("q-learning")
-    outcome = validate(model, prepared(FitData(table, CrossValidation(folds=4))))
+    outcome = validate(model, prepared(FitData(table, FitSettings(table="table", folds=4))))
     (whole,) = table.sessions
     training = replace(whole, scored=np.arange(60) // 15 != 1)
     policy = model.fit([Problem(table.only([training]))])[0].policy
@@ -111,7 +112,7 @@ class Watched:
 
 def test_no_later_trial_of_the_session_is_shown():
     model, table = Watched(), played()
-    outcome = validate(model, prepared(FitData(table, CrossValidation(folds=4))))
+    outcome = validate(model, prepared(FitData(table, FitSettings(table="table", folds=4))))
     assert model.lengths == [15, 30, 45, 60] and model.counted == [45, 45, 45, 45, 60]
     np.testing.assert_allclose(outcome.held_out[:, 1], np.arange(60) / 100)
 
@@ -131,10 +132,10 @@ def test_folds_of_subjects_with_enough_sessions_are_sessions():
     rng = np.random.default_rng(0)
     table = Behaviour(tuple(session(rng.integers(0, 2, n), name=str(n)) for n in (20, 30, 40)))
     model = Watched()
-    validate(model, prepared(FitData(table, CrossValidation(folds=3))))
+    validate(model, prepared(FitData(table, FitSettings(table="table", folds=3))))
     assert model.lengths == [20, 30, 40] and model.counted == [70, 60, 50, 90]
     with pytest.raises(UserError, match="too few for 5 folds"):
-        prepared(FitData(table.only([session([0, 1, 1])]), CrossValidation(folds=5)))
+        prepared(FitData(table.only([session([0, 1, 1])]), FitSettings(table="table", folds=5)))
 
 
 @pytest.mark.long
@@ -147,7 +148,7 @@ def test_learners_with_one_session_are_found():
         played = simulate(policy, ReversingBandit(1, 300, 2, rng), Behaviour(()), rng).sessions[0]
         sessions.append(replace(played, subject=str(k)))
         truths.append({"alpha": alpha, "beta": beta, "kappa": 0.0, "bias": 0.0})
-    outcome = validate(model, prepared(FitData(Behaviour(tuple(sessions)), CrossValidation(folds=2))))
+    outcome = validate(model, prepared(FitData(Behaviour(tuple(sessions)), FitSettings(table="table", folds=2))))
     for name in truths[0]:
         estimates = [fit.parameters[name] for fit in outcome.fitted.values()]
         assert sum(truth[name] in each for truth, each in zip(truths, estimates, strict=True)) >= 14

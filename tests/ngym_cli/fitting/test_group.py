@@ -80,7 +80,7 @@ def test_samples_agree_with_laplace_and_have_diagnostics():
     fit = model.fit(problems_of(table))[0]
     likelihood = model.posterior(problems_of(table)[0])
     target = Target(subject_log_likelihoods(model, [table], [likelihood]), likelihood.parameters, [fit], None)
-    record = summaries(sample(target, 150, 0), likelihood.parameters, ["0"])
+    record = summaries(sample(target, 150, 0), likelihood.parameters, ["0"], None)
     for name, row in record["parameters"]["0"].items():
         estimate = fit.parameters[name]
         assert abs(row["value"] - estimate.value) < 0.5 * estimate.se

@@ -22,7 +22,7 @@ from ngym_cli.fitting import folder as fits
 from ngym_cli.fitting.readout import fit_readout
 from ngym_cli.fitting.request import FitSettings
 from ngym_cli.fitting.settings import read_data
-from ngym_cli.fitting.validation import CrossValidation, FitData, mixture, prepared, validate
+from ngym_cli.fitting.validation import FitData, mixture, prepared, validate
 from tests.ngym_cli.fitting.own import OWN
 
 
@@ -80,7 +80,7 @@ def test_figures_show_the_weights_of_each_of_three_choices(tmp_path):
 def test_held_out_sessions_are_not_seen():
     rng = np.random.default_rng(1)
     table = Behaviour(tuple(session(rng.integers(0, 2, 50), name=str(k)) for k in range(6)))
-    data = prepared(FitData(table, CrossValidation(folds=3)))
+    data = prepared(FitData(table, FitSettings(table="table", folds=3)))
     model = registry.build(["logistic:history=1"], (), 1)["logistic:history=1"]
     outcome = validate(model, data)
     saved = [each for k, each in enumerate(data.table.sessions) if k % 3 != 1]
