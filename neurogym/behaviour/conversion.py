@@ -55,7 +55,7 @@ def _with_a_row_for_each_trial(table: Mapping[Any, Any]) -> Mapping[Any, Any]:
     lists = {
         name: list(each)
         for name, each in table.items()
-        if len(each) and isinstance(next(iter(each)), list | np.ndarray)
+        if len(each) and isinstance(each.iloc[0] if hasattr(each, "iloc") else next(iter(each)), list | np.ndarray)
     }
     lengths = {name: [np.size(entry) for entry in each] for name, each in lists.items()}
     trials = next((lengths[name] for name in lists if _hold_choices([name])), None)
