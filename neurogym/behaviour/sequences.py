@@ -148,6 +148,5 @@ def learning_curve(table: Behaviour) -> Curve | None:
     rows = np.isfinite(correct) & (choice >= 0)
     x = np.unique(number[rows])
     groups = table.session_numbers()[rows] if subjects.nunique() > 1 else None
-    parts = members_of(number[rows])
-    means = [mean_interval(correct[rows][part], rows_of(groups, part)) for part in parts]
+    means = [mean_interval(correct[rows][part], rows_of(groups, part)) for part in members_of(number[rows])]
     return Curve.estimates(x, means, np.bincount(number[rows])[x])
