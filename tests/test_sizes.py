@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 LIMITS = {
     "neurogym": 8_493,
     "neurogym/analysis": 3_220,
-    "neurogym/behaviour": 5_385,
+    "neurogym/behaviour": 5_380,
     "neurogym/behaviour/models": 3_449,
     "neurogym/dynamics": 1_825,
     "neurogym/envs": 6_465,

@@ -98,9 +98,12 @@ def mean_interval(
     if not n:
         return Estimate(np.nan, 0.0 if bounded else np.nan, 1.0 if bounded else np.nan, np.nan)
     mean = float(x.mean())
-    labels = np.arange(n) if groups is None else np.unique(np.asarray(groups)[finite], return_inverse=True)[1]
-    count = int(labels.max()) + 1
-    sums = np.bincount(labels, weights=x - mean)
+    sums, count = x - mean, n
+    if groups is not None:
+        labels = np.asarray(groups)[finite]
+        if labels.dtype.kind not in "iu" or labels.min() < 0:
+            labels = np.unique(labels, return_inverse=True)[1]
+        sums, count = np.bincount(labels, weights=sums), int(np.count_nonzero(np.bincount(labels)))
     variance = float(sums @ sums) / n**2 * count / (count - 1) if count > 1 else np.nan
     if not bounded:
         half = quantile(level, count) * np.sqrt(variance)
@@ -139,8 +142,13 @@ def proportion_curve(
     if groups is None and bool(np.isin(scores, (0.0, 1.0)).all()):
         return Curve.proportions(places, np.bincount(at, weights=scores, minlength=len(places)), n, level)
     labels = rows_of(groups, among)
-    rows = [mean_interval(scores, labels, level, among=at == k) for k in range(len(places))]
+    rows = [mean_interval(scores[part], rows_of(labels, part), level) for part in _parts(at, n)]
     return Curve.estimates(places, rows, n)
+
+
+def _parts(index: IntArray, n: IntArray) -> list[IntArray]:
+    """Return the trials at each place, given the place of each trial and the number of trials at each place."""
+    return np.split(np.argsort(index, kind="stable"), np.cumsum(n)[:-1])
 
 
 def mean_curve(
@@ -148,8 +156,9 @@ def mean_curve(
 ) -> Curve:
     """Means of scores without bounds at several places; arguments as of `proportion_curve`."""
     places, at = np.asarray(x), np.asarray(index)
-    rows = [mean_interval(values, groups, level, bounded=False, among=at == k) for k in range(len(places))]
-    return Curve.estimates(places, rows, np.bincount(at, minlength=len(places)))
+    scores, n = np.asarray(values, float), np.bincount(at, minlength=len(places))
+    rows = [mean_interval(scores[part], rows_of(groups, part), level, bounded=False) for part in _parts(at, n)]
+    return Curve.estimates(places, rows, n)
 
 
 def resampled_sums(

@@ -95,15 +95,15 @@ class Likelihood:
         """Return the probability of the response at each level, the sigmoid's value and its argument."""
         z = np.exp(theta[1]) * (self.u - theta[0])
         f = self.shape.cdf(z)
-        return np.clip(theta[2] + (1 - theta[2] - theta[3]) * f, 1e-9, 1 - 1e-9), f, z
+        return np.minimum(np.maximum(theta[2] + (1 - theta[2] - theta[3]) * f, 1e-9), 1 - 1e-9), f, z
 
     def slopes(self, theta: np.ndarray) -> tuple[FloatArray, FloatArray]:
         """Return the probability at each level and its derivatives, shape (4, levels)."""
         p, f, z = self.probability(theta)
+        finite = np.isfinite(z)
         with np.errstate(invalid="ignore"):
-            density = np.where(np.isfinite(z), (1 - theta[2] - theta[3]) * self.shape.pdf(z), 0.0)
-        along_slope = density * np.where(np.isfinite(z), z, 0)
-        return p, np.stack([-np.exp(theta[1]) * density, along_slope, 1 - f, -f])
+            density = np.where(finite, (1 - theta[2] - theta[3]) * self.shape.pdf(z), 0.0)
+        return p, np.array([-np.exp(theta[1]) * density, density * np.where(finite, z, 0), 1 - f, -f])
 
     def loss(self, theta: np.ndarray, k: FloatArray) -> tuple[float, FloatArray]:
         """Return minus the log-likelihood and its gradient.

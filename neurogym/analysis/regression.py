@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from neurogym.array_types import FloatArray, IntArray
 #: S.d. of the prior that keeps undetermined weights finite, in log odds per s.d. of a predictor; most steps of a fit,
 #: and the longest change of a weight in a step.
 SAFE_SD, MOST_STEPS, LONGEST_STEP = 20.0, 100, 5.0
+Expansion = tuple[float, FloatArray, FloatArray]  #: value, slope and information of a log-likelihood
 
 
 @dataclass(frozen=True)
@@ -115,8 +117,7 @@ def _with_prior(
 ) -> tuple[FloatArray, FloatArray, int]:
     """Return weights with a Gaussian prior, their covariance and the number of groups that this comes from."""
     scale = np.where(x.std(0) > 0, x.std(0), 1.0)
-    sd = np.full(len(scale), prior_sd)
-    result, information = fit_weights(x / scale, y.astype(int), 2, sd, tolerance=1e-8)
+    result, information = fit_weights(x / scale, y.astype(int), 2, np.full(len(scale), prior_sd))
     if groups is None:
         covariance, count = np.linalg.pinv(information), 0
     else:
@@ -187,7 +188,6 @@ def fit_weights(
     n: int,
     sd: FloatArray,
     mean: FloatArray | None = None,
-    tolerance: float | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Fit the weights of a (multinomial) logistic regression by maximum a posteriori.
 
@@ -197,34 +197,51 @@ def fit_weights(
         n: number of choices.
         sd: s.d. of the Gaussian prior of each predictor's weights, shape (predictors,), or of each free weight.
         mean: of the prior of each free weight, shape (free weights,); zero without it.
-        tolerance: size of the gradient at which the search ends; None for that of SciPy.
 
     Returns:
         Weights (choices, predictors), zero for the first choice, and the information about the free ones.
     """
-    from scipy.optimize import minimize  # takes as much memory as NumPy, and few need it
-
     d = x.shape[1]
     target, precision = choice[:, None] == np.arange(1, n), np.resize(1 / sd**2, (n - 1) * d)
     centre = np.zeros((n - 1) * d) if mean is None else mean
 
-    def logs(flat: FloatArray) -> FloatArray:
-        return log_softmax(with_reference(x @ flat.reshape(n - 1, d).T))
+    def posterior(flat: FloatArray) -> Expansion:
+        logs, away = log_softmax(with_reference(x @ flat.reshape(n - 1, d).T)), flat - centre
+        p = np.exp(logs)
+        value = np.take_along_axis(logs, choice[:, None], 1).sum() - 0.5 * (precision * away**2).sum()
+        score = ((target - p[:, 1:]).T @ x).ravel() - precision * away
+        return float(value), score, _information(x, p) + np.diag(precision)
 
-    def loss(flat: FloatArray) -> tuple[float, FloatArray]:
-        every, away = logs(flat), flat - centre
-        value = -np.take_along_axis(every, choice[:, None], 1).sum() + 0.5 * (precision * away**2).sum()
-        return float(value), ((np.exp(every[:, 1:]) - target).T @ x).ravel() + precision * away
+    best, information = _maximum(posterior, centre, tolerance=1e-10)
+    return np.concatenate([np.zeros((1, d)), best.reshape(n - 1, d)]), information
 
-    def information(flat: FloatArray) -> FloatArray:
-        return _information(x, np.exp(logs(flat))) + np.diag(precision)
 
-    method = "trust-exact" if len(centre) < 60 else "trust-ncg"
-    solution = minimize(
-        loss, centre, jac=True, hess=information, method=method, tol=tolerance, options={"maxiter": 200}
-    )
-    best = np.asarray(solution.x)
-    return np.concatenate([np.zeros((1, d)), best.reshape(n - 1, d)]), information(best)
+def _maximum(
+    evaluate: Callable[[FloatArray], Expansion], start: FloatArray, tolerance: float, longest: float = np.inf
+) -> tuple[FloatArray, FloatArray]:
+    """Return where a concave function is largest, by Newton's method with steps halved, and the information there.
+
+    Args:
+        evaluate: returns value, slope and information of the function.
+        start: where the search begins.
+        tolerance: gain of a step, to first order, below which it is the last.
+        longest: change of a coordinate in a step.
+    """
+    best = start
+    value, score, information = evaluate(best)
+    for _ in range(MOST_STEPS):
+        step = np.linalg.solve(information, score)
+        step *= min(1.0, longest / max(float(np.abs(step).max()), 1e-300))
+        for _ in range(30):
+            new = evaluate(best + step)
+            if new[0] >= value - 1e-9:
+                break
+            step = step / 2
+        gain = float(score @ step)
+        best, (value, score, information) = best + step, new
+        if gain < tolerance:
+            break
+    return best, information
 
 
 def fit_bias_reduced(
@@ -249,19 +266,8 @@ def fit_bias_reduced(
     scaled, d = x / scale, x.shape[1]
     target = choice[:, None] == np.arange(n)
     precision = np.full((n - 1) * d, SAFE_SD**-2)  # of predictors that repeat each other; negligible otherwise
-    flat = np.zeros((n - 1) * d)
-    value, score, information = _bias_reduced(scaled, target, flat, precision)
-    for _ in range(MOST_STEPS):
-        step = np.linalg.solve(information, score)
-        step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
-        for _ in range(30):
-            new = _bias_reduced(scaled, target, flat + step, precision)
-            if new[0] >= value - 1e-9:
-                break
-            step = step / 2
-        flat, (value, score, information) = flat + step, new
-        if np.abs(step).max() < 1e-7:
-            break
+    evaluate = partial(_bias_reduced, scaled, target, precision)
+    flat, information = _maximum(evaluate, np.zeros((n - 1) * d), 1e-18, LONGEST_STEP)
     if groups is None:
         covariance, count = np.linalg.inv(information), 0
     else:
@@ -270,9 +276,7 @@ def fit_bias_reduced(
     return (flat / by).reshape(n - 1, d), covariance / np.outer(by, by), count
 
 
-def _bias_reduced(
-    x: FloatArray, target: np.ndarray, flat: FloatArray, precision: FloatArray
-) -> tuple[float, FloatArray, FloatArray]:
+def _bias_reduced(x: FloatArray, target: np.ndarray, precision: FloatArray, flat: FloatArray) -> Expansion:
     """Return penalised log-likelihood, its slope and the information at flat weights."""
     n, d = target.shape[1], x.shape[1]
     logs = log_softmax(with_reference(x @ flat.reshape(n - 1, d).T))

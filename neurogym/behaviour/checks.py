@@ -352,7 +352,7 @@ def say_contexts(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str],
     unjudged = not {"correct", "ground_truth"} & set(trials.roles)
     for context in trials.free if choice.max(initial=0) <= 1 else ():
         few = 1 < len(entries.distinct(trials.columns[context])) <= MOST_CONTEXTS
-        if not few or is_like(context, "like_a_reward"):
+        if not few or is_like(context, "like_a_reward") or is_called(context, "codes"):
             continue
         labels, group = entries.texts(trials.columns[context])
         for name, values in zip(names, stimuli.T, strict=True):

@@ -11,7 +11,7 @@ import numpy as np
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.entries import TableError, label, plain
-from neurogym.behaviour.roles import detected, is_detection, says_yes
+from neurogym.behaviour.roles import detected, is_detection, says_yes, without_codes
 from neurogym.behaviour.vocabulary import is_called
 
 if TYPE_CHECKING:
@@ -39,13 +39,15 @@ def read_flags(column: Series) -> tuple[FloatArray, str]:
         TableError: for an entry that is neither; the message lacks the name of the column.
     """
     if entries.is_plain_number(column) and not len(entries.damaged(column)):
-        values = entries.numbers(column)
+        values, codes = without_codes(entries.numbers(column))
         valid = np.unique(values[np.isfinite(values)])
         low = set(valid.tolist()) if len(valid) < 10 else set()
+        gone = f"; no answer: {', '.join(map(entries.label, codes))}" if codes else ""
         if low <= {0.0, 1.0}:
-            return values, "1 correct, 0 error"
+            return values, f"1 correct, 0 error{gone}"
         if low <= {-1.0, 1.0} or low == {-1.0, 0.0, 1.0}:
-            return np.where(np.isnan(values), np.nan, (values > 0).astype(float)), "1 correct, -1 error"
+            reading = f"1 correct, {'0 and ' * (0.0 in low)}-1 error"
+            return np.where(np.isnan(values), np.nan, (values > 0).astype(float)), reading
         if low <= {0.0, 100.0}:
             return values / 100, "100 correct, 0 error"
         if valid.min() >= 0 and valid.max() <= 1:

@@ -1,4 +1,4 @@
-"""Series maps: files that say which column is what, written by hand or by ``--save-columns``."""
+"""Column maps: files that say which column is what, written by hand or by ``--save-columns``."""
 
 from __future__ import annotations
 

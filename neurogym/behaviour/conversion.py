@@ -43,11 +43,6 @@ def from_mapping(table: Mapping[Any, Any]) -> DataFrame:
     return pd.DataFrame(columns, copy=False)
 
 
-def _hold_choices(names: Iterable[str]) -> bool:
-    """Return whether one of the columns of lists is named like a choice, so that each row holds several trials."""
-    return any_called(names, "choice")
-
-
 def _with_a_row_for_each_trial(table: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """Return a table of one row for a session, whose choices are lists, with a row for each choice."""
     import numpy as np
@@ -55,10 +50,10 @@ def _with_a_row_for_each_trial(table: Mapping[Any, Any]) -> Mapping[Any, Any]:
     lists = {
         name: list(each)
         for name, each in table.items()
-        if len(each) and isinstance(next(iter(each)), list | np.ndarray)
+        if len(each) and isinstance(each.iloc[0] if hasattr(each, "iloc") else next(iter(each)), list | np.ndarray)
     }
     lengths = {name: [np.size(entry) for entry in each] for name, each in lists.items()}
-    trials = next((lengths[name] for name in lists if _hold_choices([name])), None)
+    trials = next((lengths[name] for name in lists if any_called([name], "choice")), None)
     if trials is None or np.median(trials) < FEWEST_TRIALS:
         return table
     flat = {name: np.concatenate(each) for name, each in lists.items() if lengths[name] == trials}
@@ -81,7 +76,7 @@ def from_records(records: Iterable[Mapping[str, Any]]) -> DataFrame:
     rows = [_flat(row) for row in records]
     names = dict.fromkeys(name for row in rows for name in row)
     lists = [name for name in names if any(isinstance(row.get(name), list) for row in rows[:1])]
-    table, listed = {}, {*lists} if _hold_choices(lists) else sides(names)
+    table, listed = {}, {*lists} if any_called(lists, "choice") else sides(names)
     for name in names:
         values = [row.get(name) for row in rows]
         values = [value[0] if isinstance(value, list) and len(value) == 1 else value for value in values]
@@ -111,7 +106,7 @@ def from_arrow(table: Any) -> DataFrame:
 
     paired = sides(table.column_names)
     lists = [each.name for each in table.schema if types.is_list(each.type)]
-    lists = lists if _hold_choices(lists) else [name for name in lists if name in paired]
+    lists = lists if any_called(lists, "choice") else [name for name in lists if name in paired]
     pulses = {name: table.column(name).to_pylist() for name in lists}
     table = table.select([k for k, field in enumerate(table.schema) if not types.is_nested(field.type)])
     table = table.cast(pa.schema([(field.name, kind_of(field.type)) for field in table.schema]))

@@ -273,16 +273,12 @@ def _is_decimal(words: Sequence[str]) -> bool:
     """Return whether words are different decimal numbers, or missing."""
     present = [word for word in words if not is_missing(word)]
     several = len(set(present)) > 15 and any("." in entry for entry in present)
-    return several and all(map(_is_number, present)) and not conversion.mark_of_thousands(present)
-
-
-def _is_number(word: str) -> bool:
-    return parse_number(word) is not None
+    return several and None not in map(parse_number, present) and not conversion.mark_of_thousands(present)
 
 
 def _is_entry(word: str) -> bool:
     """Return whether a word is a number or a time, as names of columns are not."""
-    return _is_number(word) or bool(re.fullmatch(r"\d{4}-\d\d-\d\d[T ][\d:.,+Z-]+", word))
+    return parse_number(word) is not None or bool(re.fullmatch(r"\d{4}-\d\d-\d\d[T ][\d:.,+Z-]+", word))
 
 
 def _separator(lines: list[str]) -> str:

@@ -149,9 +149,8 @@ def _with_outcomes(draft: Draft) -> None:
         return
     short, sides = {plain(word): word for word in entries.words(columns[outcome])}, entries.levels(columns[side])[0]
     hit, miss = (next((short[each] for each in words if each in short), "") for words in (("hit", "correct"), WRONG))
-    is_error = plain(miss) != "miss" or any_called(
-        short.keys() - {"miss"}, "missed"
-    )  # beside another word for no answer
+    # a miss is an error beside another word for no answer
+    is_error = plain(miss) != "miss" or any_called(short.keys() - {"miss"}, "missed")
     if not (hit and miss and is_error and sorted(plain(each)[:1] for each in sides) == ["l", "r"]):
         return
     hits, misses = (f'(`{outcome}`=="{word}")' for word in (hit, miss))

@@ -163,12 +163,10 @@ def _sampled(table: Behaviour) -> Behaviour:
 
 def _fitted(table: Behaviour, by: str | None, fast: bool, large: bool) -> dict[str, Any]:
     """Return the fields that come from regressions."""
-    out: dict[str, Any] = {}
     if len(table.choices) != 2:
-        return out
-    out["kernel"] = _kernel(table)
+        return {}
     plain = _quick_weights(table, 0) if fast or large else dict(Logistic(0).fit([Problem(table)])[0].parameters)
-    out["bias"] = plain["bias"]
+    out: dict[str, Any] = {"kernel": _kernel(table), "bias": plain["bias"]}
     if not table.stimuli:
         return out
     evidence, out["evidence"] = evidence_of(table, plain)
@@ -187,7 +185,6 @@ def _kernel(table: Behaviour) -> Curve | None:
     if end <= 0:
         return None
     part = np.where(pulses < end, np.nan_to_num(pulses) / end * KERNEL, -1).astype(int)
-    part = np.where(np.isfinite(pulses), part, -1)
     counts = (part[..., None] == np.arange(KERNEL)).sum(2)[valid]
     width, groups = 1000 * end / KERNEL, table.interval_groups(valid)
     try:

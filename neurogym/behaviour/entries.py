@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MISSING_WORDS = frozenset({"na", "nan", "null", "none", "undefined", "missing"})
 _MISSING_MARKS = frozenset({"", ".", "..", "...", "-", "--", "---", "?", "??", "#", "*", "_", "<>", "()", "[]", "{}"})
 _TRUTH = {"true": 1.0, "false": 0.0}
+LOWEST_LETTERS = "zxcvbnm"  #: of a keyboard, in the row of the point
 CURRENCIES = "$€£¥"
 SAMPLE = 20_000  #: rows from which a column is judged to have many distinct numbers, and most words that are numbers
 MOST_COLUMNS = 10_000  #: of a table
@@ -55,8 +56,13 @@ def is_missing(word: str) -> bool:
 
 
 def are_keys(words: Sequence[str]) -> bool:
-    """Return whether words are keys of a keyboard, such as ``,`` and ``.``: signs, of which not all mean missing."""
+    """Return whether words are keys of a keyboard, such as ``,`` and ``.``: signs, of which not all mean missing.
+
+    A point beside a single letter of its row of the keyboard is a key as well.
+    """
     signs = {word for word in words if word and plain(word) not in MISSING_WORDS}
+    if len(signs) == 2 and "." in signs and signs & {*LOWEST_LETTERS}:
+        return True
     return len(signs) > 1 and not signs <= _MISSING_MARKS and all(len(sign) == 1 and not plain(sign) for sign in signs)
 
 

@@ -107,8 +107,8 @@ def group(columns: DataFrame, roles: dict[str, object], locate: Callable[[int], 
             row, number = locate(int(columns.index[doubled])), label(float(trial[doubled]))
             about = {"column": roles["trial"], "row": row, "number": number}
             raise TableError(say("doubled_trial", session=name, subject=who, **about))
-        again = ordered is members and _falls(trial[members])
-        restarted += again
+        numbers = trial[members]
+        restarted += bool(ordered is members and np.isfinite(numbers).all() and len(np.unique(numbers)) < len(numbers))
         groups.sessions.append((who, name, ordered))
     groups.sessions.sort(key=lambda each: (_natural(each[0]), _natural(each[1])))
     _say_sessions(groups, roles, len(set(subject[valid].tolist())), restarted)
@@ -299,8 +299,3 @@ def _in_order(rows: np.ndarray, trial: np.ndarray) -> tuple[np.ndarray, int | No
         return order, None
     doubled = np.flatnonzero(np.diff(trial[rows]) == 0)
     return rows, int(rows[doubled[0] + 1]) if len(doubled) else None
-
-
-def _falls(numbers: np.ndarray) -> bool:
-    """Return whether trial numbers begin anew."""
-    return bool(np.isfinite(numbers).all() and len(np.unique(numbers)) < len(numbers))

@@ -16,7 +16,7 @@ from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import is_in_blocks, is_known_without_answer, same_information, trial_order
 from neurogym.behaviour.layouts import are_alike
 from neurogym.behaviour.pulse_times import difference, duration_column, pulse_columns
-from neurogym.behaviour.questions import Answer, TableQuestion, ask, say
+from neurogym.behaviour.questions import TableQuestion, ask, say
 from neurogym.behaviour.vocabulary import (
     COLUMN_NAMES,
     ENDINGS,
@@ -98,7 +98,8 @@ def guess(columns: DataFrame, given: roles.Roles | None = None) -> Guess:
     assigned = found.roles = {role: name for role, name in known.items() if role not in given}
     found.reasons = {role: found.reasons.get(role, "name") for role in assigned}
     without_role = free.drop(columns=[*assigned.values()], errors="ignore")
-    found.notes += _unfit(without_role, {*assigned, *given})
+    options = {*entries.words(columns[known["choice"]])} if known.get("choice") in columns else set[str]()
+    found.notes += _unfit(without_role, {*assigned, *given}, options)
     found.notes += [
         say("flag_named_errors", name=name)
         for name in ([] if {"correct", "ground_truth"} & {*assigned, *given} else free)
@@ -128,7 +129,7 @@ def _named(role: str, columns: DataFrame, taken: Sequence[str] = ()) -> list[str
         name
         for word in COLUMN_NAMES[role]
         for name in columns
-        if word in (short[name], _without_prefix(role, short[name])) and name not in taken
+        if word in (short[name], short[name].removeprefix("" if role == "trial" else "trial")) and name not in taken
     ]
     ending = [name for name in columns if name.rpartition(".")[2].lower() in ENDINGS.get(role, ()) and "." in name]
     named += sorted(ending, key=lambda name: int(entries.missing(columns[name]).sum()))
@@ -143,7 +144,7 @@ def _named(role: str, columns: DataFrame, taken: Sequence[str] = ()) -> list[str
     return fits
 
 
-def _unfit(columns: DataFrame, known: set[str]) -> list[str]:
+def _unfit(columns: DataFrame, known: set[str], options: set[str]) -> list[str]:
     """Return what keeps columns of words from the role of numbers that they are named after."""
     in_words = [name for name in columns if entries.words(columns[name]) and not entries.is_numeric(columns[name])]
     notes = [
@@ -154,7 +155,7 @@ def _unfit(columns: DataFrame, known: set[str]) -> list[str]:
     for name in in_words:
         words = entries.words(columns[name])
         named = is_called(name, "reward") or (is_like(name, "like_a_reward") and 1 < len(words) <= 6)
-        if "reward" not in known and named:
+        if "reward" not in known and named and not set(words) <= options:
             word = next((each for each in words if is_like(each, "won")), words[0])
             notes.append(say("reward_in_words", name=name, word=word))
     return notes + [
@@ -210,7 +211,9 @@ def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
             flag, sides = assigned.get("correct"), [*dict.fromkeys([*_named("ground_truth", columns), *names])]
             follows = flag in columns and not any(is_like(name, "like_a_choice") for name in names)
             asked = sides if follows else names
-            answers = _chosen_sides(columns, sides, str(flag)) if follows else ()
+            two = [name for name in sides if follows and len(entries.distinct(columns[name])) == 2]
+            two = two if flag in columns and entries.is_numeric(columns[flag]) else []
+            answers = roles.chosen_sides(columns, two, f"(`{flag}`==1)")
             found.questions["choice"] = ask("unnamed_choice", columns, asked, answers, each=names)
     if "choice" not in assigned and names:
         assigned["choice"] = names[0]
@@ -222,12 +225,6 @@ def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
             found.notes.append(say("several_choices", names=names, other=others[0]))
         else:
             found.questions["choice"] = ask("several_choices", columns, names, shown=" and ".join(names))
-
-
-def _chosen_sides(columns: DataFrame, names: Sequence[str], flag: str) -> list[Answer]:
-    """Return the answers that the choice follows from correctness and the correct choice."""
-    sides = [name for name in names if len(entries.distinct(columns[name])) == 2 and entries.is_numeric(columns[flag])]
-    return roles.chosen_sides(columns, sides, f"(`{flag}`==1)")
 
 
 def _other_answers(free: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
@@ -276,11 +273,6 @@ def _without_doubles(columns: DataFrame, names: Sequence[str]) -> list[str]:
         if not any(same_information(columns[name], columns[each]) for each in kept):
             kept.append(name)
     return kept
-
-
-def _without_prefix(role: str, short: str) -> str:
-    """Return a name without ``trial`` at its beginning, as in ``trial_feedback_type``."""
-    return short if role == "trial" else short.removeprefix("trial")
 
 
 def _ask_for_yes(columns: DataFrame, assigned: Mapping[str, Any], given: roles.Roles, found: Guess) -> None:
@@ -399,7 +391,7 @@ def _settle_stimuli(columns: DataFrame, assigned: dict[str, Any], form: TableFor
     free = [name for name in columns if name not in assigned.values() and entries.is_numeric(columns[name])]
     free = [name for name in free if not entries.is_truth(columns[name]) and len(entries.distinct(columns[name])) > 1]
     free = [name for name in free if form is None or plain(name) not in form.states]
-    free = [name for name in free if not is_called(name, "detection")]
+    free = [name for name in free if not is_called(name, "detection", "codes")]
     named = [name for name in free if is_like(name, "stimulus") and not is_like(name, "not_stimuli")]
     outcomes = bool({"reward", "gain"} & set(assigned))
     if not named:

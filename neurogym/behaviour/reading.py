@@ -87,6 +87,10 @@ def read(
         if role not in SEVERAL and not isinstance(value, str | None):
             found = " and ".join(map(str, value))
             raise TableError(f"found {found} as {role.replace('_', ' ')}, expected one column")
+    every = [name for value in named.values() for name in {*names_of(value)}]
+    for name in (each for each in every if every.count(each) > 1):
+        several = " and as ".join(role.replace("_", " ") for role in named if name in names_of(named[role]))
+        raise TableError(f"found {name} as {several}, expected one role for a column")
     if isinstance(source, Behaviour):
         return source
     loaded, name = _load(source)

@@ -24,6 +24,7 @@ Roles = Mapping[str, str | Sequence[str] | None]  #: role to its column, to the 
 #: Standard errors from which a correlation shows that a number without a telling name is a stimulus.
 CLEAR_CORRELATION = 4.0
 MOST_CHOICES = 12
+CODES_OF_MISSES = (9, 99, 999, 9999)  #: numbers, with or without a sign, that mean no answer beside flags
 CONTINUOUS = 20  #: distinct values from which numbers are continuous
 MOST_LETTERS = 40  #: of a word for a choice
 
@@ -79,7 +80,7 @@ def offers(columns: DataFrame, assigned: Mapping[str, object]) -> list[str]:
     return [
         name
         for name in columns
-        if is_called(name, "gain", "loss", "safe")
+        if is_called(name, "gain", "loss", "safe", "offered")
         and name not in assigned.values()
         and entries.is_numeric(columns[name])
     ]
@@ -153,6 +154,15 @@ def _is_label(column: Series) -> bool:
     return len(words) <= MOST_CHOICES or bool(np.sort(counts)[-4:].sum() > 0.9 * counts.sum())
 
 
+def without_codes(values: FloatArray) -> tuple[FloatArray, list[float]]:
+    """Return flags as numbers, nan where a number beside 0 and 1 is a code for no answer, and these codes."""
+    distinct = np.unique(values[np.isfinite(values)][:100_000])
+    codes = distinct[np.isin(np.abs(distinct), CODES_OF_MISSES)].tolist()
+    if not codes or set(distinct) != {0.0, 1.0, *codes}:
+        return values, []
+    return np.where(np.isin(values, codes), np.nan, values), codes
+
+
 def is_flag(column: Series, fractions: bool = False) -> bool:
     """Return whether a column holds only yes and no, as numbers or words, or a mark of a missed trial."""
     if entries.is_plain_number(column):
@@ -160,8 +170,8 @@ def is_flag(column: Series, fractions: bool = False) -> bool:
         inside = bool(values.size) and values.min() >= 0 and values.max() <= 1
         if fractions and inside and np.isin(values, (0, 1)).mean() > 0.5:
             return True
-        low = np.unique(values[:100_000])
-        return low.size > 0 and any(set(low) <= pair for pair in ({-1, 0, 1}, {0, 100}))
+        low = np.unique(without_codes(values)[0][:100_000])
+        return low.size > 0 and any(set(low[np.isfinite(low)]) <= pair for pair in ({-1, 0, 1}, {0, 100}))
     meaning = detected if is_detection(entries.words(column)) else says_yes
     return all(meaning(word) is not None or is_called(word, "missed") for word in entries.words(column))
 
@@ -215,7 +225,7 @@ def like_the_choice(columns: DataFrame, assigned: Mapping[str, object]) -> list[
     choice = columns[str(assigned["choice"])]
     rest = [name for name in columns if name not in assigned.values() and entries.is_words(columns[name])]
     rest = [name for name in rest if set(entries.words(columns[name])) <= set(entries.words(choice))]
-    rest = [name for name in rest if not is_like(name, "like_a_reward") and not is_like(name, "of_trial_before")]
+    rest = [name for name in rest if not is_like(name, "of_trial_before")]
     return [
         name for name in rest if len(entries.words(columns[name])) > 1 and not same_information(columns[name], choice)
     ]

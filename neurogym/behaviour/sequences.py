@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neurogym.analysis.intervals import mean_interval
+from neurogym.analysis.intervals import mean_interval, members_of, rows_of
 from neurogym.analysis.regression import fit_weights
 from neurogym.analysis.results import Curve, Estimate, Result
 from neurogym.array_types import BoolArray, FloatArray
@@ -147,11 +147,6 @@ def learning_curve(table: Behaviour) -> Curve | None:
     number = numbers[table.session_numbers()]
     rows = np.isfinite(correct) & (choice >= 0)
     x = np.unique(number[rows])
-    groups = table.session_numbers() if subjects.nunique() > 1 else None
-    if groups is None:  # a session each, found at once: a mask for each of thousands would take minutes
-        order = np.argsort(number[rows], kind="stable")
-        pieces = np.split(correct[rows][order], np.flatnonzero(np.diff(number[rows][order])) + 1)
-        means = [mean_interval(piece, None) for piece in pieces]
-    else:
-        means = [mean_interval(correct, groups, among=rows & (number == k)) for k in x]
+    groups = table.session_numbers()[rows] if subjects.nunique() > 1 else None
+    means = [mean_interval(correct[rows][part], rows_of(groups, part)) for part in members_of(number[rows])]
     return Curve.estimates(x, means, np.bincount(number[rows])[x])

@@ -162,7 +162,8 @@ def without_copies(columns: DataFrame, names_of_files: Sequence[str] = ()) -> tu
         original = int(np.flatnonzero(digest == digest[rows[0]])[0])
         note = f"{len(rows):,} rows from row {rows[0] + 1} repeat those from row {original + 1}: counted once"
         return ~copied, [note]
-    copied &= np.isin(index, _mostly(copied, index, len(names)))
+    share = np.bincount(index, copied, len(names)) / np.maximum(np.bincount(index, minlength=len(names)), 1)
+    copied &= share[index] >= 0.5  # files nearly all of whose rows are copies
     copied |= np.isin(index, _equal_files(digest, index))
     notes = []
     for k in np.unique(index[copied]):
@@ -181,12 +182,6 @@ def _equal_files(digest: np.ndarray, index: IntArray) -> list[int]:
     first: dict[bytes, int] = {}
     contents = np.split(digest, np.flatnonzero(np.diff(index)) + 1)
     return [k for k, each in enumerate(contents) if len(each) >= SHORTEST and first.setdefault(each.tobytes(), k) != k]
-
-
-def _mostly(copied: BoolArray, index: np.ndarray, n: int) -> np.ndarray:
-    """Return the files nearly all of whose rows are copies, or that hold copies of their own rows."""
-    total = np.bincount(index, minlength=n)
-    return np.flatnonzero(np.bincount(index, copied, minlength=n) >= 0.5 * np.maximum(total, 1))
 
 
 def _digests(columns: DataFrame, without: Sequence[str]) -> np.ndarray:

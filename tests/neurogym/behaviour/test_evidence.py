@@ -110,6 +110,9 @@ def test_correctness_with_the_codes_of_the_choice_is_asked(d, table):
     assert truth == ("--ground-truth", "correct")
     columns["correct"] = d.target + 1  # the correct choice of each trial, which choices follow
     np.testing.assert_array_equal(reading.read(columns).join("correct"), right)
+    missed = np.arange(300) % 9 == 0
+    columns |= {"choice": np.where(missed, -99, d.right), "correct": np.where(missed, -99, right)}
+    np.testing.assert_array_equal(reading.read(columns).join("correct"), np.where(missed, np.nan, right))
 
 
 def test_columns_l_and_r_are_two_sides_and_signs_of_minus_are_read(d, table):
@@ -149,6 +152,8 @@ def test_a_name_of_a_subject_in_two_groups_and_two_columns_for_one_role_are_not_
     assert reading.read(columns, {"subject": same[1]}).subjects == ("1", "2")
     with pytest.raises(reading.TableError, match="group and subject as subject, expected one column"):
         reading.read(columns, {"subject": ["group", "subject"]})
+    with pytest.raises(reading.TableError, match="found choice as choice and as correct, expected one role"):
+        reading.read(columns, {"choice": "choice", "correct": "choice"})
 
 
 def test_empty_rewards_beside_punishments_are_asked_with_the_rewards_alone(table):
@@ -238,7 +243,7 @@ def test_the_stimulus_that_was_chosen_beside_a_side_is_asked(table, name, entrie
     assert {answer[1] for answer in answers_of(columns)} == {"response", name}
 
 
-@pytest.mark.parametrize("keys", [("z", "/"), (",", "."), ("<", ">"), ("+", "-"), ("←", "→")])
+@pytest.mark.parametrize("keys", [("z", "/"), ("z", "."), (",", "."), ("<", ">"), ("+", "-"), ("←", "→")])
 def test_signs_on_keys_are_answers(table, keys):
     pressed = [*np.where(table["choice"] == "left", *keys)]
     behaviour = reading.read({**table, "choice": ["None", "", "NA", *pressed[3:]]})
@@ -445,18 +450,19 @@ def test_what_changes_in_blocks_beside_rewards_is_no_stimulus(form):
     assert result.stimuli == () and "ground_truth" not in result.roles and "changes in blocks" in notes_of(result)
 
 
-@pytest.mark.parametrize("form", ["numbers", "words"])
+@pytest.mark.parametrize("form", ["numbers", "words", "potential"])
 def test_gains_and_losses_that_are_known_without_an_answer_are_offers(form):
     rng, n = np.random.default_rng(0), 400
     missed = rng.random(n) < 0.05
-    table = {"gain": rng.choice([10, 20, 40], n), "loss": rng.choice([5, 10, 20], n)}
+    prefix = "potential_" * (form == "potential")
+    table = {f"{prefix}gain": rng.choice([10, 20, 40], n), f"{prefix}loss": rng.choice([5, 10, 20], n)}
     table["RT"] = np.where(missed, 0, rng.gamma(3, 0.3, n))
-    if form == "words":
+    if form != "numbers":
         table["participant_response"] = np.where(missed, "NoResp", rng.choice(["accept", "reject"], n))
     else:
         table["response"] = np.where(missed, -1, rng.integers(0, 2, n))
     result = reading.read(table)
-    assert result.stimuli == ("gain", "loss") and not {"gain", "loss", "reward"} & set(result.roles)
+    assert result.stimuli == tuple(table)[:2] and not {"gain", "loss", "reward"} & set(result.roles)
     assert int((result.join("choice") < 0).sum()) == missed.sum()
 
 
@@ -464,11 +470,8 @@ def test_a_reward_that_is_known_without_an_answer_is_asked():
     rng, n = np.random.default_rng(0), 400
     missed = rng.random(n) < 0.05
     choice = np.where(missed, "none", rng.choice(["l", "r"], n))
-    table = {
-        "choice": choice.astype(object),
-        "reward": rng.choice([1, 3, 9], n),
-        "rt": np.where(missed, np.nan, 0.5 + rng.random(n)),
-    }
+    table = {"choice": choice.astype(object), "reward": rng.choice([1, 3, 9], n)}
+    table["rt"] = np.where(missed, np.nan, 0.5 + rng.random(n))
     assert answers_of(table) == [("--reward", "reward"), ("--reward", "none")]
 
 
