@@ -239,7 +239,7 @@ def plain_table(names: Iterable[str], right: Collection[str] = ()) -> Table:
 
 
 def print_columns(rows: Sequence[Sequence[str]], header: Sequence[str] = (), indent: int = 0, right: int = 0) -> None:
-    """Print rows of cells, folded on a terminal, unfolded and without trailing blanks elsewhere.
+    """Print rows of cells, folded on a terminal, unfolded and without trailing blanks elsewhere; no marks of code.
 
     Args:
         rows: texts of the cells, equally many in each row.
@@ -250,7 +250,7 @@ def print_columns(rows: Sequence[Sequence[str]], header: Sequence[str] = (), ind
     out, every = console(), [*([list(header)] if header else []), *map(list, rows)]
     if not every:
         return
-    every = [[printable(text) for text in row] for row in every]
+    every = [[printable(text).replace("``", "") for text in row] for row in every]
     columns, numbers = list(zip(*every, strict=True)), len(every[0]) - right
     if out.is_terminal:
         longest = [max(len(word) for text in column for word in text.split() or [""]) for column in columns]

@@ -75,10 +75,8 @@ def reports_of(table: DataFrame, by: str | None = None) -> ReportTable | None:
         raise TableError(f"{' and '.join(targets)} may both be the target of {reports[0]}: leave one in the table")
     report, target = entries.numbers(table[reports[0]]), entries.numbers(table[targets[0]])
     subject = guess(table.drop(columns=[reports[0], targets[0]])).roles.get("subject")
-    sizes = [
-        name for name in table if is_called(name, "sizes") and 1 < len(entries.distinct(table[name])) <= MOST_SIZES
-    ]
-    size = by or next(iter(sizes), None)
+    sizes = [name for name in table if is_called(name, "sizes")]
+    size = by or next((name for name in sizes if 1 < len(entries.distinct(table[name])) <= MOST_SIZES), None)
     ring = None if is_called(targets[0], "durations") else _ring(target)
     groups = dict[tuple[str, str], ContinuousReports]()
     for who, of_person in _parts(table, str(subject) if subject else None):
@@ -110,9 +108,7 @@ def _ring(target: FloatArray) -> float | None:
     low, high, steps = levels[0], levels[-1], np.diff(levels)
     filled = high - low + (steps[0] if len(levels) > 2 and np.ptp(steps) < 0.01 * steps[0] else 0.0)
     for circumference in (180.0, 360.0) if (levels == np.round(levels)).all() else (np.pi, 2 * np.pi, 180.0, 360.0):
-        inside = any(
-            low >= begin - 1e-6 and high <= begin + circumference + 1e-6 for begin in (0.0, -circumference / 2)
-        )
-        if inside and filled >= FILLED * circumference:
+        begins = [begin for begin in (0.0, -circumference / 2) if begin - 1e-6 <= low]
+        if any(high <= begin + circumference + 1e-6 for begin in begins) and filled >= FILLED * circumference:
             return float(circumference)
     return None

@@ -181,9 +181,7 @@ def unnamed_choices(columns: DataFrame) -> list[str]:
 
     Of the rest, pairs such as left and right come before other words, and these before numbers.
     """
-    columns = columns[
-        [name for name in columns if not is_like(name, "of_trial_before") and not is_called(name, "codes")]
-    ]
+    columns = columns[[name for name in columns if not (is_like(name, "of_trial_before") or is_called(name, "codes"))]]
     rewards = [name for name in columns if is_like(name, "like_a_reward")]
     outcomes = [*rewards, *(name for name in columns if is_called(name, "correct"))]
     names = [name for name, column in columns.items() if _is_choice(column, flags=name not in outcomes)]

@@ -108,8 +108,7 @@ def _print_page(page: Row) -> None:
     if page["arguments"]:
         out.print(Text.assemble("\n  ", ("arguments", "dim"), "  --task-arg NAME=VALUE"), soft_wrap=True)
         arguments, meaning = page["arguments"], page["meaning"]
-        rows = [(name, _default(value), _unmarked(meaning.get(name, ""))) for name, value in arguments.items()]
-        print_columns(rows, indent=2)
+        print_columns([(name, _default(value), meaning.get(name, "")) for name, value in arguments.items()], indent=2)
     out.print()
     from ngym_cli.figures.watch import overview
 
@@ -121,13 +120,8 @@ def _print_rows(rows: Mapping[str, object]) -> None:
     """Print labels and values; empty values are left out."""
     for label, value in rows.items():
         if value not in ("", None, [], {}):
-            text = Text.assemble("  ", (f"{label:<16}", "dim"), f" {_unmarked(cell(value))}")
-            terminal.console().print(text, soft_wrap=True)
-
-
-def _unmarked(text: str) -> str:
-    """Return a sentence of a docstring without the marks of code."""
-    return text.replace("``", "")
+            text = cell(value).replace("``", "")
+            terminal.console().print(Text.assemble("  ", (f"{label:<16}", "dim"), f" {text}"), soft_wrap=True)
 
 
 def _print_reference(page: Row) -> None:
@@ -143,7 +137,7 @@ def _print_reference(page: Row) -> None:
                     row["id"],
                     _default(row["default"]),
                     row["range"],
-                    _unmarked(", ".join(filter(None, (row["meaning"], row["source"])))),
+                    ", ".join(filter(None, (row["meaning"], row["source"]))),
                 )
                 for row in page["options"]
             ],

@@ -192,14 +192,10 @@ def draw_side_by_side(tables: Mapping[str, Table]) -> Figure:
         FigureUnavailableError: if their trials have no graded strength of evidence.
     """
     series = [Series(name, colour, rows=table) for (name, table), colour in zip(tables.items(), COLOURS, strict=False)]
-    graded = [
-        each_series
-        for each_series in series
-        if STRENGTH in each_series.table and len(np.unique(each_series.table[STRENGTH])) > 1
-    ]
+    graded = [each for each in series if STRENGTH in each.table and len(np.unique(each.table[STRENGTH])) > 1]
     if not graded:
         raise FigureUnavailableError("neither has trials of graded strength")
-    timed = [each_series for each_series in graded if "rt" in each_series.table]
+    timed = [each for each in graded if "rt" in each.table]
     figure, panels = new_figure(1, 3 if timed else 2, width=3.9, height=3.9)
     choices, accuracy = panels[0], panels[-1]
     psychometric_axes(choices, graded, draws=60, legend=False)

@@ -12,15 +12,12 @@ from pathlib import Path
 import pytest
 
 from ngym_cli import runs
+from tests.ngym_cli import conftest
 from tests.ngym_cli.apart import server
 from tests.ngym_cli.sameness import assert_same_run, assert_whole
 
-BASE = {
-    "task": "RDM-v0",
-    "wrappers": "pass_reward,pass_action",
-    "timing": {"stimulus": 300, "decision": 200},
+BASE = conftest.BASE | {
     "n_envs": 16,
-    "units": 16,
     "timesteps": 30_000,
     "evaluation": {"every": 5000, "trials": 50},
     "checkpoint": {"every": 2000, "keep": 2},

@@ -8,12 +8,7 @@ from neurogym.envs.registration import every_task
 from ngym_cli.agents.defaults import default_steps, prepare
 from ngym_cli.agents.per_task import BUDGETS, has_own_stages, measured
 from ngym_cli.config.model import from_dict
-from ngym_cli.config.tasks import (
-    default_settings,
-    defaults_table,
-    recommended,
-    usual_algorithm,
-)
+from ngym_cli.config.tasks import default_settings, defaults_table, recommended, usual_algorithm
 from ngym_cli.errors import UserError
 
 

@@ -33,23 +33,13 @@ def test_bias_precision_and_guesses_are_those_of_the_reports(ring, shift, words)
     assert [row["size"] for row in found.rows] == ["all", "1", "4"]
 
 
-@pytest.mark.parametrize(
-    ("targets", "ring"),
-    [
-        (np.arange(0, 180, 15), 180),
-        (np.arange(0, 360, 60), 360),
-        (np.arange(8) * np.pi / 4, 2 * np.pi),
-        (range(4), None),
-    ],
-    ids=["12 orientations", "6 directions", "8 in radians", "4 places on a line"],
-)
-def test_few_targets_with_equal_steps_fill_a_circle(targets, ring):
-    rng = np.random.default_rng(0)
-    target = rng.choice(targets, 60)
-    table = {"target_ori": target, "report_ori": target + rng.normal(0, 0.1, 60), "load": rng.choice([2, 4, 6], 60)}
-    found = nc.data(table)
-    assert found.reports.columns == {"target": "target_ori", "report": "report_ori", "subject": None, "size": "load"}
-    assert found.reports.ring == (ring and pytest.approx(ring))
+@pytest.mark.parametrize(("step", "n", "ring"), [(15, 12, 180), (60, 6, 360), (np.pi / 4, 8, 2 * np.pi), (1, 4, None)])
+def test_few_targets_with_equal_steps_fill_a_circle(step, n, ring):
+    target = np.tile(step * np.arange(n), 20)
+    report = target + np.random.default_rng(0).normal(0, 0.1, len(target))
+    found = nc.data({"target_ori": target, "report_ori": report, "load": np.arange(len(target)) % 3 + 2}).reports
+    assert found.columns == {"target": "target_ori", "report": "report_ori", "subject": None, "size": "load"}
+    assert found.ring == (ring and pytest.approx(ring))
 
 
 def test_intervals_lie_on_a_line_and_each_subject_has_a_row():

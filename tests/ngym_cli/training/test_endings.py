@@ -23,6 +23,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.training.main_loop import Hooks, train
 from ngym_cli.training.progress import LiveDisplay
 from ngym_cli.training.stopping import StopRequest, stopping_on_signals
+from tests.ngym_cli.conftest import BASE
 from tests.ngym_cli.sameness import assert_whole
 
 NGYM = [sys.executable, "-m", "ngym_cli"]
@@ -112,17 +113,6 @@ def test_a_name_that_was_asked_for_is_taken_once(tmp_path):
     assert all("exists" in first for first in created if isinstance(first, str))
 
 
-SMALL = {
-    "task": "RDM-v0",
-    "n_envs": 4,
-    "units": 4,
-    "timesteps": 3000,
-    "hyperparameters": {"n_steps": 32},
-    "evaluation": {"every": 1000, "trials": 10},
-    "checkpoint": {"every": 500},
-}
-
-
 @pytest.mark.parametrize("case", ["manifest.json", "config.toml", "trials", "trials/part-000000.parquet", "."])
 def test_a_run_that_lost_files_has_not_finished(tmp_path, case):
     def take_away(step, summary):
@@ -130,8 +120,10 @@ def test_a_run_that_lost_files_has_not_finished(tmp_path, case):
         if step > 2000 and path.exists():
             path.rename(tmp_path / f"taken away at {step}")
 
+    often = {"evaluation": {"every": 1000, "trials": 10}, "checkpoint": {"every": 500}}
+    config = from_dict(BASE | often | {"timesteps": 3000, "hyperparameters": {"n_steps": 32}})
     with pytest.raises(UserError, match=r"missing|removed|No such file"):
-        train(from_dict(SMALL), tmp_path, "it", hooks=Hooks(watch=take_away))
+        train(config, tmp_path, "it", hooks=Hooks(watch=take_away))
     record = tmp_path / "RDM-v0/recurrent_ppo/it/manifest.json"
     assert not record.exists() or json.loads(record.read_text())["status"] == "failed"
 
