@@ -1,4 +1,4 @@
-"""Make the recording of an invented area: counts of spikes of 60 neurons in 72 trials.
+"""Make the recording of an invented area: counts of spikes of 60 neurons in 144 trials.
 
     python experiments/papers/cohen2020/area.py
 
@@ -13,7 +13,7 @@ import numpy as np
 
 FILE = Path(__file__).with_name("area.npz")
 #: Steps (50 ms) of the stimulus and the delay, time constant of the events (steps squared), neurons, trials of each.
-STIMULUS, DELAY, WIDTH, NEURONS, EACH = 15, 20, 18, 60, 1
+STIMULUS, DELAY, WIDTH, NEURONS, EACH = 15, 20, 18, 60, 2
 NAMES = ("context", "ground_truth", "other_choice", "coh_1", "coh_2")
 CONDITIONS = np.array([*itertools.product((0, 1), (1, 2), (1, 2), (5, 15, 50), (5, 15, 50))])
 
