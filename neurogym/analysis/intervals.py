@@ -198,7 +198,7 @@ def lower_bound(values: ArrayLike, groups: ArrayLike | None, alpha: float) -> fl
 def members_of(groups: ArrayLike) -> list[IntArray]:
     """Indices of the trials of each group, in ascending order of the labels."""
     labels = np.unique(np.asarray(groups), return_inverse=True)[1]
-    return np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+    return _parts(labels, np.bincount(labels))
 
 
 def resampled(

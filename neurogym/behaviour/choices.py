@@ -14,7 +14,7 @@ from neurogym.behaviour.codings import is_missed_word
 from neurogym.behaviour.entries import TableError, label, parse_number, plain
 from neurogym.behaviour.evidence import ENOUGH_TRIALS, FILE, correlation
 from neurogym.behaviour.questions import ask, is_among
-from neurogym.behaviour.roles import MOST_CHOICES, MOST_LETTERS
+from neurogym.behaviour.roles import CODES_OF_MISSES, MOST_CHOICES, MOST_LETTERS
 from neurogym.behaviour.vocabulary import ORDERED, is_called
 from neurogym.messages.options import option
 
@@ -158,7 +158,7 @@ def _missed_numbers(
     codes = len(values) > 1 and min(values) < 0 <= max(values) and values != {-1.0, 1.0}
     if codes and not any(-v in values for v in values if v < 0 and v != -1):
         return [k for k, number in enumerate(numbers) if number < 0], ""
-    regular = [v for v in values if v not in (9, 99, 999, 9999)]
+    regular = [v for v in values if v not in CODES_OF_MISSES]
     if len(regular) >= 2 and max(regular) < 8 and len(regular) < len(values):
         return [k for k, number in enumerate(numbers) if number not in regular], ""
     if values in ({0.0, 1.0, 2.0}, {1.0, 2.0, 3.0}, {0.0, 1.0, 2.0, 3.0}, {0.0, 1.0, 2.0, 3.0, 4.0}):

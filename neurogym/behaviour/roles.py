@@ -24,7 +24,7 @@ Roles = Mapping[str, str | Sequence[str] | None]  #: role to its column, to the 
 #: Standard errors from which a correlation shows that a number without a telling name is a stimulus.
 CLEAR_CORRELATION = 4.0
 MOST_CHOICES = 12
-CODES_OF_MISSES = (9, 99, 999, 9999)  #: numbers, with or without a sign, that mean no answer beside flags
+CODES_OF_MISSES = (9, 99, 999, 9999)  #: numbers that mean no answer; beside flags with a minus as well
 CONTINUOUS = 20  #: distinct values from which numbers are continuous
 MOST_LETTERS = 40  #: of a word for a choice
 
