@@ -28,7 +28,7 @@ LIMITS = {
     "ngym_cli/commands": 1_016,
     "ngym_cli/config": 1_327,
     "ngym_cli/figures": 5_126,
-    "ngym_cli/fitting": 3_936,
+    "ngym_cli/fitting": 3_935,
     "ngym_cli/papers": 1_576,
     "ngym_cli/sweeps": 2_411,
     "ngym_cli/training": 1_790,

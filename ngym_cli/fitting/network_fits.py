@@ -33,8 +33,9 @@ from neurogym.behaviour.models.base import (
     rebuild,
     require_two,
 )
+from neurogym.behaviour.models.evidence import rounded, widened
 from neurogym.behaviour.models.marks import few_trials
-from neurogym.behaviour.models.scan import filled, rounded
+from neurogym.behaviour.models.scan import filled
 from neurogym.behaviour.models.walks import Walk
 from neurogym.behaviour.table import Behaviour, Padded, Session, padded, rectangle
 from ngym_cli.fitting.readout import DriftingReadout, fit_readout
@@ -400,12 +401,12 @@ class NetworkPolicy(Policy):
 
     def probabilities(self, state: Any, stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
-        logits = self._functions.logits(self._weights, state, _more(stimuli / self.scale), self._subject)
+        logits = self._functions.logits(self._weights, state, widened(stimuli / self.scale, 1), self._subject)
         return np.asarray(jax.nn.softmax(logits).mean(0))[: len(stimuli)]
 
     def advance(self, state: Any, trial: ParallelTrials) -> Any:
         """See `Policy.advance`."""
-        after = _more(seen(trial, self.choices, self.scale))
+        after = widened(seen(trial, self.choices, self.scale), 1)
         return self._functions.update(self._weights, state, after, self._subject)
 
     def predict(self, sessions: Sequence[Session]) -> list[FloatArray]:
@@ -417,8 +418,3 @@ class NetworkPolicy(Policy):
         batch = Batch(*(np.broadcast_to(each, (len(self.nets), *each.shape)) for each in rows))
         p = np.exp(np.asarray(self._functions.sessions(self._weights, batch))).mean(0)
         return [p[k, : len(each)] for k, each in enumerate(sessions)]
-
-
-def _more(rows: FloatArray) -> FloatArray:
-    """Return rows of sessions, filled up to few shapes."""
-    return np.pad(rows, ((0, rounded(len(rows)) - len(rows)), (0, 0)))

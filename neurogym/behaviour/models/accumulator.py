@@ -39,9 +39,10 @@ from neurogym.behaviour.models.base import (
     log_likelihoods,
     require_two,
 )
+from neurogym.behaviour.models.evidence import rounded
 from neurogym.behaviour.models.marks import fit_at
 from neurogym.behaviour.models.parameters import ModelParameter, Prior, positive, prior_of, real, unit, with_priors
-from neurogym.behaviour.models.scan import natural, rounded
+from neurogym.behaviour.models.scan import natural
 from neurogym.behaviour.models.search import curvature, inverse_curvature, maximum, minimise, posterior_slopes
 from neurogym.behaviour.table import Behaviour, Session
 from neurogym.messages.options import option

@@ -38,11 +38,11 @@ from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.base import Fitted, Model, ParallelTrials, Policy, Problem, UnfitError
 from neurogym.behaviour.models.credible import credible
-from neurogym.behaviour.models.evidence import Evidence, widened
+from neurogym.behaviour.models.evidence import Evidence, rounded, widened
 from neurogym.behaviour.models.marks import fit_at
 from neurogym.behaviour.models.one_trial import OneTrial
 from neurogym.behaviour.models.parameters import ModelParameter, prior_of, scale_notes
-from neurogym.behaviour.models.scan import POINTS, Scan, filled, padded_arrays, rounded, scan_of
+from neurogym.behaviour.models.scan import POINTS, Scan, filled, padded_arrays, scan_of
 from neurogym.behaviour.models.search import CONVERGED, Maximum, curvature, inverse_curvature, minimise
 from neurogym.behaviour.table import PADDING, Behaviour, Padded, Session, padded, rectangle
 
@@ -113,8 +113,7 @@ class AgentPolicy(Policy):
 
     def second(self, state: Any, reached: IntArray) -> FloatArray:
         """Return probabilities of the second-stage choices, shape (sessions, 2), in the states that were reached."""
-        wide = np.pad(reached, (0, rounded(len(reached)) - len(reached)))
-        return np.exp(np.asarray(self._scan.second(self.x, state, wide)))[: len(reached)]
+        return np.exp(np.asarray(self._scan.second(self.x, state, widened(reached, 1))))[: len(reached)]
 
     def logits_of(self, sessions: Sequence[Session]) -> list[FloatArray]:
         """Return the logits of all trials of each session, shape (trials, choices)."""

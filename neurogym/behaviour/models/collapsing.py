@@ -22,9 +22,9 @@ from jax.scipy.linalg import solve_triangular
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models import first_passage
 from neurogym.behaviour.models.base import UnfitError
+from neurogym.behaviour.models.evidence import widened
 from neurogym.behaviour.models.parameters import positive
 from neurogym.behaviour.models.responses import DIFFUSION, DIFFUSION_WORDS, Response
-from neurogym.behaviour.models.scan import rounded
 from neurogym.messages.options import option
 
 #: Points of the grid of decision time, longest time in s, and lowest bound as a share of the first.
@@ -123,7 +123,7 @@ class CollapsingResponse(Response):
             raise UnfitError(
                 f"collapsing bounds take at most {BOUNDS} different bounds, not {len(first)} ({option('--vary')})"
             )
-        return np.pad(first, (0, rounded(len(first)) - len(first)), mode="edge"), group.ravel()
+        return widened(first, 1), group.ravel()
 
     def prepared(self, p: Any, nodes: Any) -> Any:
         """See `Response.prepared`: the densities without drift of each trial's bounds."""

@@ -45,9 +45,15 @@ class Evidence:
     formulas: Mapping[str, Formula] = field(default_factory=dict)
 
 
+def rounded(n: int) -> int:
+    """Return the next power of two, or 1.5 times one: numbers between give the same compiled function."""
+    power = 1 << max(n - 1, 0).bit_length()
+    return 3 * power // 4 if power >= 4 and n <= 3 * power // 4 else power
+
+
 def widened(values: np.ndarray, least: int = 256) -> np.ndarray:
-    """Return values (trials, ...) with the last repeated up to a power of two, so that few shapes are compiled."""
-    size = max(1 << (len(values) - 1).bit_length(), least)
+    """Return values (trials, ...) with the last repeated up to a size that few shapes share, see `rounded`."""
+    size = max(rounded(len(values)), least)
     return np.pad(values, [(0, size - len(values))] + [(0, 0)] * (values.ndim - 1), mode="edge")
 
 

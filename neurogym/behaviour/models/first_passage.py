@@ -18,7 +18,7 @@ import numpy as np
 from jax.scipy.special import erfc
 
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.behaviour.models.scan import rounded
+from neurogym.behaviour.models.evidence import widened
 
 #: Scaled time (t / a^2) up to which the series of images is used; both series are exact to 1e-10 there.
 SHORT = 0.5
@@ -170,8 +170,7 @@ def drawn_from_cells(
     choice, time, cells = np.zeros(n, np.int64), np.zeros(n), len(edges) - 1
     for first in range(0, n, CHUNK):
         rows = np.arange(first, min(first + CHUNK, n))
-        wide = np.pad(rows, (0, rounded(len(rows)) - len(rows)), mode="edge")
-        cumulative = np.cumsum(mass(wide)[: len(rows)], 1)
+        cumulative = np.cumsum(mass(widened(rows, 1))[: len(rows)], 1)
         target = rng.random(len(rows)) * cumulative[:, -1]
         cell = np.minimum((cumulative < target[:, None]).sum(1), 2 * cells - 1)
         choice[rows] = cell >= cells

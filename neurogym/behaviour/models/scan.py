@@ -24,6 +24,7 @@ from jax import Array
 
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import UnfitError
+from neurogym.behaviour.models.evidence import rounded
 from neurogym.behaviour.models.one_trial import OneTrial, State, Trial, Values
 from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import PADDING, Padded
@@ -46,12 +47,6 @@ POINTS = 400
 SHORTEST = 32
 
 Arrays = Mapping[str, Any]
-
-
-def rounded(n: int) -> int:
-    """Return the next power of two, or 1.5 times one: numbers between give the same compiled function."""
-    power = 1 << max(n - 1, 0).bit_length()
-    return 3 * power // 4 if power >= 4 and n <= 3 * power // 4 else power
 
 
 def filled(value: np.ndarray, axes: int, fill: float = 0.0) -> np.ndarray:
